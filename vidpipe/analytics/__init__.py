@@ -1,0 +1,1 @@
+"""From answers in any order to each stream's results in order."""

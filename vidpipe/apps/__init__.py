@@ -1,0 +1,1 @@
+"""The programs: everything else is composed here, and nothing imports this."""

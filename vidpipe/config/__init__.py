@@ -1,0 +1,1 @@
+"""What the user wants: the configuration file, read and checked."""

@@ -1,0 +1,1 @@
+"""Everything that touches OpenVINO: models, the request pool, families of outputs, the zoo."""

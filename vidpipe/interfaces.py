@@ -1,0 +1,113 @@
+"""The seams between the stages: what one may ask of another without knowing it.
+
+Every Protocol names the threads that call it and the errors that it may raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+from vidpipe.types import Decoded, Detections, Frame, FrameResult, SourceInfo
+
+Clock: TypeAlias = Callable[[], float]
+"""Monotonic seconds; handed in, so that a test can hold time still."""
+
+
+class Reader(Protocol):
+    """An open source of pictures. One thread reads and closes it."""
+
+    @property
+    def info(self) -> SourceInfo:
+        """What the source says of itself."""
+
+    def read(self) -> Decoded | None:
+        """Return the next picture, or None at the end of a recorded source.
+
+        Raises:
+            SourceError: The source failed, or ended before its time (cause INCOMPLETE, once all
+                that could be decoded has been returned). A live source never returns None: its end
+                is a loss.
+        """
+
+    def close(self) -> None:
+        """Release everything that the source holds; may be called twice; never raises."""
+
+
+OpenReader: TypeAlias = Callable[[], Reader]
+"""Opens a source anew; raises SourceError. May block in native code up to the open timeout, or
+longer."""
+
+
+class Submission(Protocol):
+    """One frame's stay in a request pool, delivered when it is settled. Exactly one worker handles
+    it."""
+
+    @property
+    def frame(self) -> Frame:
+        """The frame that was submitted."""
+
+    @property
+    def sequence(self) -> int:
+        """The frame's place in its stream's order."""
+
+    def detections(self) -> Detections:
+        """Decode the answer; call before ``release``.
+
+        Raises:
+            InferenceError: The device failed, or the deadline passed, or the outputs can't be read.
+        """
+
+    def release(self) -> None:
+        """Give the request back to the pool; its tensors may be overwritten at once. Never raises,
+        never blocks."""
+
+
+class RequestSlot(Protocol):
+    """A free request, held by the one dispatcher that acquired it: the credit to start one
+    inference."""
+
+
+class RequestPool(Protocol):
+    """Asynchronous requests of one compiled model, as dispatch sees them. One dispatcher thread
+    calls it."""
+
+    @property
+    def size(self) -> int:
+        """The number of requests."""
+
+    def acquire(self) -> RequestSlot | None:
+        """Wait for a free request; None once the pool is closed."""
+
+    def submit(self, slot: RequestSlot, frame: Frame, sequence: int) -> None:
+        """Fill the request's tensor with the frame and start it.
+
+        Never raises: whatever fails is delivered as a failed submission. The slot is the pool's
+        again.
+        """
+
+    def give_back(self, slot: RequestSlot) -> None:
+        """Return a slot that was not used."""
+
+
+class Sink(Protocol):
+    """One output of one stream. Its own thread opens, writes and closes it."""
+
+    @property
+    def needs_picture(self) -> bool:
+        """False if the frames' pictures are never looked at: then passed frames are not sent here
+        either."""
+
+    def write(self, result: FrameResult) -> None:
+        """Write one result; opens the output with the first.
+
+        Raises:
+            SinkError: The output failed; nothing more will be written to it.
+        """
+
+    def close(self) -> list[str]:
+        """Finish, check and publish what was written; return the paths of the finished files.
+
+        Raises:
+            SinkError: What was written can't be finished; the message says where the part is.
+        """

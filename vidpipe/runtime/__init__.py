@@ -1,0 +1,1 @@
+"""Machinery that knows no word of video: channels, threads, meters, logs."""

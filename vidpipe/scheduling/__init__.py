@@ -1,0 +1,1 @@
+"""Which frame goes to the model next: lanes, fairness, dispatch."""

@@ -1,0 +1,1 @@
+"""Where pictures come from, and the thread that reads each."""
