@@ -35,13 +35,11 @@ class Reader(Protocol):
 
 
 OpenReader: TypeAlias = Callable[[], Reader]
-"""Opens a source anew; raises SourceError. May block in native code up to the open timeout, or
-longer."""
+"""Opens a source anew; raises SourceError; may block in native code beyond its timeout."""
 
 
 class Submission(Protocol):
-    """One frame's stay in a request pool, delivered when it is settled. Exactly one worker handles
-    it."""
+    """One frame's stay in a request pool, delivered when settled; one worker handles it."""
 
     @property
     def frame(self) -> Frame:
@@ -59,13 +57,11 @@ class Submission(Protocol):
         """
 
     def release(self) -> None:
-        """Give the request back to the pool; its tensors may be overwritten at once. Never raises,
-        never blocks."""
+        """Give the request back to the pool, to be overwritten at once; never raises or blocks."""
 
 
 class RequestSlot(Protocol):
-    """A free request, held by the one dispatcher that acquired it: the credit to start one
-    inference."""
+    """A free request, held by its dispatcher: the credit to start one inference."""
 
 
 class RequestPool(Protocol):
@@ -95,8 +91,7 @@ class Sink(Protocol):
 
     @property
     def needs_picture(self) -> bool:
-        """False if the frames' pictures are never looked at: then passed frames are not sent here
-        either."""
+        """False if pictures are never looked at; passed frames are not sent here then."""
 
     def write(self, result: FrameResult) -> None:
         """Write one result; opens the output with the first.

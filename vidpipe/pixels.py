@@ -58,8 +58,8 @@ def yuv_from_bgr(
 
 
 def upright(pixels: Pixels, rotation_deg: int) -> Pixels:
-    """Turn a plane or an interleaved picture clockwise; the same array where there is nothing to
-    turn.""" return (
+    """Turn a plane or picture clockwise; the same array where there is nothing to turn."""
+    return (
         pixels
         if rotation_deg == 0
         else np.asarray(cv2.rotate(pixels, _TURNS[rotation_deg]), np.uint8)
@@ -98,8 +98,8 @@ def bgr_resized(picture: Picture, size_wh: tuple[int, int], out: Pixels | None =
 
 
 def bgr_from_picture(picture: Picture) -> Pixels:
-    """Return the displayed picture at full size as BGR, (height, width, 3) uint8: only for who
-    needs it.""" return bgr_resized(picture, picture.size_wh)
+    """Return the displayed picture at full size as BGR, (H, W, 3) uint8: for who needs it."""
+    return bgr_resized(picture, picture.size_wh)
 
 
 def picture_from_bgr(bgr: Pixels) -> Picture:
