@@ -65,8 +65,7 @@ class RequestSlot(Protocol):
 
 
 class RequestPool(Protocol):
-    """Asynchronous requests of one compiled model, as dispatch sees them. One dispatcher thread
-    calls it."""
+    """Asynchronous requests of one compiled model, as its one dispatcher thread sees them."""
 
     @property
     def size(self) -> int:
