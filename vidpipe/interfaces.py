@@ -85,6 +85,20 @@ class RequestPool(Protocol):
         """Return a slot that was not used."""
 
 
+class ResultOutlet(Protocol):
+    """Where one stream's results go, in order: its sinks' lanes, as its chain sees them."""
+
+    @property
+    def has_room(self) -> bool:
+        """True if every blocking lane takes one result more; only ``write`` makes it False."""
+
+    def write(self, result: FrameResult) -> None:
+        """Hand a result to every lane; never waits, never raises. One thread at a time."""
+
+    def close(self) -> None:
+        """No result follows: the sinks write what they hold and finish. Returns at once."""
+
+
 class Sink(Protocol):
     """One output of one stream. Its own thread opens, writes and closes it."""
 

@@ -54,6 +54,11 @@ class Picture:
         return (height, width) if self.rotation_deg in (90, 270) else (width, height)
 
 
+_NO_PLANE = np.zeros((1, 1), np.uint8)
+NO_PICTURE = Picture(_NO_PLANE, _NO_PLANE, _NO_PLANE)
+"""Stands for pixels that were let go."""
+
+
 class SourceKind(StrEnum):
     """What a stream's address points to."""
 
@@ -121,7 +126,9 @@ class Frame:
             no timestamps.
         captured_at: Monotonic seconds at arrival.
         time: Aware UTC: arrival (live) or recording (a file that says it), else None.
-        picture: The pixels.
+        size_wh: Displayed width and height in pixels.
+        picture: The pixels; ``NO_PICTURE`` on the way to a sink that doesn't look at them, so that
+            a long lane holds no memory.
         source: What the source said of itself in this epoch.
     """
 
@@ -131,6 +138,7 @@ class Frame:
     pts_s: float | None
     captured_at: float
     time: datetime | None
+    size_wh: tuple[int, int]
     picture: Picture
     source: SourceInfo
 
@@ -217,3 +225,29 @@ class Overflow(StrEnum):
     """The producer waits: nothing is lost."""
     DROP_OLDEST = "drop-oldest"
     """The oldest gives way: nothing is stale."""
+
+
+class StreamState(StrEnum):
+    """What a stream's capture is doing."""
+
+    CONNECTING = "connecting"
+    LIVE = "live"
+    BACKING_OFF = "backing-off"
+    FAILED = "failed"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class PassedFrame:
+    """A frame that keeps its place in the order without being sent to the model."""
+
+    frame: Frame
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEnd:
+    """Comes after a stream's last frame."""
+
+    stream: str
+    sequence: int

@@ -1,0 +1,126 @@
+"""One stream's way from answers to results: put in order, completed, handed to the sinks.
+
+Whichever worker brings the next frame in line runs the chain, one worker at a time; a worker that
+brings a later frame leaves it here and goes on. Nobody waits: a chain whose sinks are full stops,
+and the sink that makes room has it resumed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from vidpipe.analytics.ordering import Reorderer
+from vidpipe.interfaces import Clock, ResultOutlet
+from vidpipe.runtime.meters import StreamMeter
+from vidpipe.types import (
+    NO_DETECTIONS,
+    Detections,
+    DropCause,
+    FrameResult,
+    StreamEnd,
+    Verdict,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRole:
+    """What a chain needs to know of its stream.
+
+    Attributes:
+        stream: The stream's id.
+        outlet: Where results go.
+        meter: What counts them.
+    """
+
+    stream: str
+    outlet: ResultOutlet
+    meter: StreamMeter
+
+
+class StreamChain:
+    """The chain of one stream; every method may be called from any thread, and none waits."""
+
+    def __init__(self, role: StreamRole, on_end: Callable[[str], None], clock: Clock) -> None:
+        """Begin; ``on_end`` is told when the stream's last result has been handed over."""
+        self._role = role
+        self._on_end = on_end
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._order: Reorderer[FrameResult | StreamEnd] = Reorderer()
+        self._is_running = False
+        self._is_stalled = False
+        self._is_resuming = False
+        self._last: Detections = NO_DETECTIONS
+        self._last_epoch = 0
+
+    def offer(self, sequence: int, item: FrameResult | StreamEnd) -> None:
+        """Take an item of any sequence, and run the chain as far as it goes."""
+        with self._lock:
+            self._order.offer(sequence, item)
+        self.advance()
+
+    def advance(self) -> None:
+        """Run the chain as far as it goes, unless another worker is at it."""
+        while (item := self._begin()) is not None:
+            try:
+                if isinstance(item, StreamEnd):
+                    self._role.outlet.close()
+                    self._on_end(item.stream)
+                else:
+                    self._deliver(item)
+            finally:
+                with self._lock:
+                    self._is_running = False
+
+    def take_stall(self) -> bool:
+        """Say whether the chain waits for room, once: the caller then has it resumed."""
+        with self._lock:
+            if not self._is_stalled or self._is_resuming:
+                return False
+            self._is_stalled = False
+            self._is_resuming = True
+            return True
+
+    def resume(self) -> None:
+        """Go on after a stall that was taken."""
+        with self._lock:
+            self._is_resuming = False
+        self.advance()
+
+    def _begin(self) -> FrameResult | StreamEnd | None:
+        """Take the next item and the right to run, or None."""
+        with self._lock:
+            if self._is_running or not self._order.is_next_here:
+                return None
+            # Say that it stalls before looking: a sink that makes room in between then resumes it.
+            self._is_stalled = True
+            if not self._role.outlet.has_room:
+                return None
+            self._is_stalled = False
+            self._is_running = True
+            return self._order.pop()
+
+    def _deliver(self, result: FrameResult) -> None:
+        result = self._completed(result)
+        self._role.outlet.write(result)
+        meter = self._role.meter
+        match result.verdict:
+            case Verdict.PASSED:
+                meter.count_passed()
+            case Verdict.FAILED:
+                meter.count_error("inference")
+                meter.count_dropped(DropCause.ERROR)
+            case Verdict.DETECTED:
+                age_s = self._clock() - result.frame.captured_at
+                meter.count_processed(age_s, len(result.detections))
+
+    def _completed(self, result: FrameResult) -> FrameResult:
+        """Give a passed frame the boxes of the last answered one of its epoch."""
+        if result.frame.epoch != self._last_epoch:
+            self._last, self._last_epoch = NO_DETECTIONS, result.frame.epoch
+        if result.verdict is not Verdict.PASSED:
+            self._last = result.detections
+            return result
+        return FrameResult(result.frame, self._last, Verdict.PASSED)

@@ -1,0 +1,207 @@
+"""One stream's sinks: each with a lane and a thread of its own, so that none waits for another.
+
+A blocking lane (recorded sources) makes the stream's chain wait when it is full; a lane that drops
+its oldest (live ones) counts what it lost. A sink that fails is left out from then on: the others,
+and the stream, go on.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from loguru import logger
+
+from vidpipe.errors import SinkError
+from vidpipe.interfaces import Sink
+from vidpipe.runtime.channel import Channel, ChannelClosedError
+from vidpipe.runtime.logs import redact
+from vidpipe.runtime.meters import StreamMeter
+from vidpipe.runtime.supervisor import ThreadGroup
+from vidpipe.types import NO_PICTURE, FrameResult, Overflow, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class SinkLane:
+    """How a sink is fed.
+
+    Attributes:
+        name: For people: the sink's type, numbered where there are several.
+        sink: What writes.
+        size: Results that wait at most.
+        overflow: What a full lane does.
+    """
+
+    name: str
+    sink: Sink
+    size: int
+    overflow: Overflow
+
+
+class FanoutEvents(Protocol):
+    """Whom a fan-out tells; every method is called from sink threads or the chain's."""
+
+    def settle(self, stream: str) -> None:
+        """A frame has left the last blocking sink."""
+
+    def make_room(self, stream: str) -> None:
+        """A blocking lane has room again."""
+
+    def fail(self, stream: str, sink: str, error: str) -> None:
+        """A sink has failed, once."""
+
+    def finish(self, stream: str, sink: str, paths: Sequence[str]) -> None:
+        """A sink is done, with these files."""
+
+
+class _Ticket:
+    """Counts the blocking sinks that a frame has still to pass."""
+
+    __slots__ = ("_left", "_lock", "_on_done")
+
+    def __init__(self, count: int, on_done: Callable[[], None]) -> None:
+        self._left = count
+        self._lock = threading.Lock()
+        self._on_done = on_done
+
+    def check(self) -> None:
+        """One sink has done with the frame, written or not."""
+        with self._lock:
+            self._left -= 1
+            is_done = self._left == 0
+        if is_done:
+            self._on_done()
+
+
+class _Feed:
+    """One sink's lane and loop."""
+
+    def __init__(
+        self, lane: SinkLane, stream: str, meter: StreamMeter, events: FanoutEvents
+    ) -> None:
+        self.lane = lane
+        self.is_blocking = lane.overflow is Overflow.BLOCK
+        self._stream = stream
+        self._meter = meter
+        self._events = events
+        self._channel: Channel[tuple[FrameResult, _Ticket | None]] = Channel(lane.size)
+        self._has_failed = False
+
+    @property
+    def has_room(self) -> bool:
+        return self._channel.has_room
+
+    def put(self, result: FrameResult, ticket: _Ticket | None) -> None:
+        try:
+            if self.is_blocking:
+                # The chain has seen that there is room, and nobody else puts.
+                self._channel.put((result, ticket))
+            elif self._channel.put_newest((result, ticket)) is not None:
+                self._meter.count_sink_loss(self.lane.name)
+        except ChannelClosedError:
+            self._lose(ticket)
+
+    def close(self) -> None:
+        self._channel.close()
+
+    def abort(self) -> int:
+        """Throw away what waits; return how many results that were."""
+        left = self._channel.abort()
+        for _, ticket in left:
+            self._lose(ticket)
+        return len(left)
+
+    def run(self) -> None:
+        """Write until the lane is closed and empty, then finish the sink."""
+        for result, ticket in self._channel:
+            if self._has_failed:
+                self._lose(ticket)
+            else:
+                self._write(result)
+                if ticket is not None:
+                    ticket.check()
+            if self.is_blocking:
+                self._events.make_room(self._stream)
+        self._finish()
+
+    def _lose(self, ticket: _Ticket | None) -> None:
+        self._meter.count_sink_loss(self.lane.name)
+        if ticket is not None:
+            ticket.check()
+
+    def _write(self, result: FrameResult) -> None:
+        try:
+            self.lane.sink.write(result)
+        except Exception as exc:  # noqa: BLE001 - the sink fan-out: one sink fails, no other
+            self._meter.count_sink_loss(self.lane.name)
+            self._fail(exc)
+
+    def _finish(self) -> None:
+        try:
+            paths = self.lane.sink.close()
+        except Exception as exc:  # noqa: BLE001 - as above
+            self._fail(exc)
+        else:
+            self._events.finish(self._stream, self.lane.name, paths)
+
+    def _fail(self, exc: Exception) -> None:
+        log = logger.bind(stream=self._stream)
+        if not isinstance(exc, SinkError):
+            log.opt(exception=exc).error("output {} failed", self.lane.name)
+        if not self._has_failed:
+            self._has_failed = True
+            self._meter.count_error(self.lane.name)
+            self._events.fail(self._stream, self.lane.name, redact(str(exc) or repr(exc)))
+
+
+class Fanout:
+    """Implements ``ResultOutlet`` for one stream."""
+
+    def __init__(
+        self, stream: str, lanes: Sequence[SinkLane], meter: StreamMeter, events: FanoutEvents
+    ) -> None:
+        """Make the lanes; ``start`` starts their threads."""
+        self._stream = stream
+        self._feeds = [_Feed(lane, stream, meter, events) for lane in lanes]
+        self._blocking = [feed for feed in self._feeds if feed.is_blocking]
+        self._events = events
+
+    def start(self, threads: ThreadGroup) -> None:
+        """Start one thread a sink."""
+        for feed in self._feeds:
+            threads.spawn(f"vp-{feed.lane.name}-{self._stream}", feed.run)
+
+    @property
+    def has_room(self) -> bool:
+        """True if every blocking lane takes one result more."""
+        return all(feed.has_room for feed in self._blocking)
+
+    def write(self, result: FrameResult) -> None:
+        """Hand a result to every lane that has a use for it."""
+        takers = [feed for feed in self._feeds if _wants(feed.lane.sink, result)]
+        blocking = sum(feed.is_blocking for feed in takers)
+        ticket = _Ticket(blocking, lambda: self._events.settle(self._stream)) if blocking else None
+        bare: FrameResult | None = None
+        for feed in takers:
+            if feed.lane.sink.needs_picture:
+                feed.put(result, ticket if feed.is_blocking else None)
+            else:
+                bare = bare or replace(result, frame=replace(result.frame, picture=NO_PICTURE))
+                feed.put(bare, ticket if feed.is_blocking else None)
+        if ticket is None:
+            self._events.settle(self._stream)
+
+    def close(self) -> None:
+        """Let the sinks write what they hold and finish."""
+        for feed in self._feeds:
+            feed.close()
+
+    def abort(self) -> dict[str, int]:
+        """Throw away what waits and let the sinks finish; return the losses by sink."""
+        return {feed.lane.name: lost for feed in self._feeds if (lost := feed.abort())}
+
+
+def _wants(sink: Sink, result: FrameResult) -> bool:
+    return sink.needs_picture or result.verdict is not Verdict.PASSED

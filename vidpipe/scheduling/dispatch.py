@@ -1,0 +1,184 @@
+"""The loop between the lanes and one request pool.
+
+First a credit (a free request), then the frame: so that no frame grows old in the dispatcher's
+hand. Lanes, windows and turns are guarded by one lock, which is held for microseconds and never
+while a frame is being resized or started.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from vidpipe.interfaces import Clock, RequestPool
+from vidpipe.runtime.meters import StreamMeter
+from vidpipe.scheduling.fairness import FairShare
+from vidpipe.scheduling.lanes import Lane, LanePolicy
+from vidpipe.scheduling.sampling import DetectRate
+from vidpipe.types import DropCause, Frame, PassedFrame, StreamEnd
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchPolicy:
+    """How one stream shares the pool.
+
+    Attributes:
+        lane: What waits, and what gives way.
+        window: Frames of the stream between dispatch and their last blocking sink, at most.
+        weight: The stream's share relative to the others'.
+        detect_fps: How many frames a second the model is asked about; None for all.
+    """
+
+    lane: LanePolicy
+    window: int
+    weight: float = 1.0
+    detect_fps: float | None = None
+
+
+class _Intake:
+    """One stream's side of the dispatcher."""
+
+    def __init__(self, policy: DispatchPolicy, meter: StreamMeter, lock: threading.Lock) -> None:
+        self.lane = Lane(policy.lane, meter.count_dropped)
+        self.has_room = threading.Condition(lock)
+        self.sampler = DetectRate(policy.detect_fps)
+        self.window = policy.window
+        self.out = 0
+        self.sequence = 0
+        self.is_open = True
+
+    @property
+    def is_ready(self) -> bool:
+        return self.out < self.window and (len(self.lane) > 0 or not self.is_open)
+
+    def next_sequence(self) -> int:
+        self.sequence += 1
+        self.out += 1
+        return self.sequence - 1
+
+
+class Dispatcher:
+    """All lanes of one pool.
+
+    ``put`` is called by capture threads, ``run`` by one thread of its own, the rest by any thread.
+    """
+
+    def __init__(
+        self, pool: RequestPool, emit: Callable[[PassedFrame | StreamEnd], None], clock: Clock
+    ) -> None:
+        """Feed the pool; ``emit`` takes what needs no request, and must not block."""
+        self._pool = pool
+        self._emit = emit
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._has_work = threading.Condition(self._lock)
+        self._intakes: dict[str, _Intake] = {}
+        self._turns = FairShare()
+        self._is_closing = False
+
+    def add(self, stream: str, policy: DispatchPolicy, meter: StreamMeter) -> None:
+        """Open a lane for a stream."""
+        with self._lock:
+            if stream in self._intakes:
+                raise ValueError(f"stream {stream} has a lane already")
+            self._intakes[stream] = _Intake(policy, meter, self._lock)
+            self._turns.add(stream, policy.weight)
+
+    def put(self, frame: Frame) -> bool:
+        """Append a frame to its stream's lane, waiting for room where the lane blocks.
+
+        Returns:
+            False if the lane has ended: the frame was not taken.
+        """
+        with self._lock:
+            intake = self._intakes.get(frame.stream)
+            while intake is not None and intake.is_open and intake.lane.must_wait:
+                intake.has_room.wait()
+            if intake is None or not intake.is_open:
+                return False
+            intake.lane.put(frame)
+            self._has_work.notify()
+            return True
+
+    def end(self, stream: str) -> None:
+        """Take no more frames of a stream; what waits still goes its way. May be repeated."""
+        with self._lock:
+            intake = self._intakes.get(stream)
+            if intake is not None:
+                intake.is_open = False
+                intake.has_room.notify_all()
+                self._has_work.notify()
+
+    def release(self, stream: str) -> None:
+        """A frame of the stream has left its last blocking sink: its window moves on."""
+        with self._lock:
+            intake = self._intakes.get(stream)
+            if intake is not None:
+                intake.out -= 1
+                self._has_work.notify()
+
+    def close(self) -> None:
+        """End every lane; ``run`` returns once what waits has gone its way."""
+        with self._lock:
+            self._is_closing = True
+            streams = list(self._intakes)
+        for stream in streams:
+            self.end(stream)
+        with self._lock:
+            self._has_work.notify()
+
+    def abort(self) -> None:
+        """Drop what waits, with cause ``stop``, and end every lane."""
+        with self._lock:
+            for intake in self._intakes.values():
+                intake.lane.discard(DropCause.STOP)
+        self.close()
+
+    def depth(self, stream: str) -> int:
+        """Count the frames that wait in a stream's lane."""
+        with self._lock:
+            intake = self._intakes.get(stream)
+            return len(intake.lane) if intake is not None else 0
+
+    def run(self) -> None:
+        """Dispatch until the dispatcher is closed and empty, or the pool is."""
+        while (slot := self._pool.acquire()) is not None:
+            work = self._next_frame()
+            if work is None:
+                self._pool.give_back(slot)
+                return
+            frame, sequence = work
+            self._pool.submit(slot, frame, sequence)
+
+    def _next_frame(self) -> tuple[Frame, int] | None:
+        """Wait for a frame that the model is to be asked about; emit all else on the way."""
+        while True:
+            with self._lock:
+                while (item := self._take()) is None:
+                    if self._is_closing and not self._intakes:
+                        return None
+                    self._has_work.wait()
+            if isinstance(item, tuple):
+                return item
+            self._emit(item)
+
+    def _take(self) -> tuple[Frame, int] | PassedFrame | StreamEnd | None:
+        """Take the next thing to do, with the lock held; None if there is nothing now."""
+        while True:
+            ready = (name for name, intake in self._intakes.items() if intake.is_ready)
+            stream = self._turns.next(ready)
+            if stream is None:
+                return None
+            intake = self._intakes[stream]
+            frame = intake.lane.take(self._clock())
+            intake.has_room.notify()
+            if frame is not None:
+                if not intake.sampler.is_due(frame):
+                    return PassedFrame(frame, intake.next_sequence())
+                self._turns.charge(stream)
+                return frame, intake.next_sequence()
+            if not intake.is_open:
+                del self._intakes[stream]
+                self._turns.remove(stream)
+                return StreamEnd(stream, intake.next_sequence())
