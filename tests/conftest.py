@@ -1,0 +1,47 @@
+"""What every test gets: no thread may outlive it, and time can be held still."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from loguru import logger
+
+from tests.fakes import FakeClock
+
+_GRACE_S = 2.0
+
+
+@pytest.fixture(autouse=True)
+def no_thread_outlives_its_test() -> Iterator[None]:
+    """Fail a test that leaves a thread behind, but for those that a native call may hold."""
+    before = set(threading.enumerate())
+    yield
+    deadline = time.monotonic() + _GRACE_S
+    left = [thread for thread in threading.enumerate() if thread not in before]
+    for thread in left:
+        if not thread.daemon:
+            thread.join(max(0.0, deadline - time.monotonic()))
+    alive = [thread.name for thread in left if thread.is_alive() and not thread.daemon]
+    assert not alive, f"threads outlived the test: {alive}"
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    """Return a clock that only the test moves."""
+    return FakeClock()
+
+
+@pytest.fixture
+def log_lines() -> Iterator[list[str]]:
+    """Collect what is logged, as `level stream message`."""
+    lines: list[str] = []
+    number = logger.add(
+        lambda message: lines.append(str(message).rstrip("\n")),
+        format="{level} {extra} {message}",
+        level="DEBUG",
+    )
+    yield lines
+    logger.remove(number)

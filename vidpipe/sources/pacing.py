@@ -1,0 +1,22 @@
+"""When a recorded frame is due if the file is played as a camera would (``realtime``). Pure."""
+
+from __future__ import annotations
+
+_JUMP_S = 10.0
+"""A gap in the timestamps longer than this is a cut in the recording, not a pause to be sat out."""
+
+
+class Pacer:
+    """Ties the container's clock to the monotonic one, from the first frame on."""
+
+    def __init__(self) -> None:
+        """Begin untied."""
+        self._origin_s: float | None = None
+        self._last_pts_s = 0.0
+
+    def wait_s(self, pts_s: float, now_s: float) -> float:
+        """Return how long the frame has to wait; negative if it is late already."""
+        if self._origin_s is None or not -1.0 < pts_s - self._last_pts_s < _JUMP_S:
+            self._origin_s = now_s - pts_s
+        self._last_pts_s = pts_s
+        return self._origin_s + pts_s - now_s
