@@ -205,7 +205,7 @@ def _cycles_of(graph: Mapping[str, Set[str]]) -> Iterator[list[str]]:
 
 
 def check_imports(modules: Modules, lazy: tuple[str, ...]) -> Iterator[str]:
-    """No relative, starred or dynamic import; none in a function but below the paths in ``lazy``."""
+    """No relative, starred or dynamic import; none in a function but below ``lazy``."""
     for module in modules.values():
         may_delay = module.path.startswith(lazy)
         for item in module.imports:

@@ -120,7 +120,8 @@ class StreamChain:
         """Give a passed frame the boxes of the last answered one of its epoch."""
         if result.frame.epoch != self._last_epoch:
             self._last, self._last_epoch = NO_DETECTIONS, result.frame.epoch
-        if result.verdict is not Verdict.PASSED:
+        if result.verdict is Verdict.PASSED:
+            return FrameResult(result.frame, self._last, Verdict.PASSED)
+        if result.verdict is Verdict.DETECTED:
             self._last = result.detections
-            return result
-        return FrameResult(result.frame, self._last, Verdict.PASSED)
+        return result

@@ -38,6 +38,10 @@ class Workers:
         self._work: Channel[Work] = Channel(capacity)
         self._chain_of = chain_of
 
+    def reserve(self, count: int) -> None:
+        """Make room for so many more pieces: of a pool's requests, of a stream's window."""
+        self._work.capacity += count
+
     def put(self, work: Work) -> None:
         """Leave a piece of work; never waits. What comes after ``close`` is discarded.
 

@@ -1,1 +1,1 @@
-"""What the user wants: the configuration file, read and checked."""
+"""What the user wants: the configuration file, read, checked and made into frozen records."""

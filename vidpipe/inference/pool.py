@@ -7,6 +7,7 @@ Each submission is settled once, by one atomic move, either by the device's call
 reaper; the loser discards. A request whose inference fails never calls back, so the reaper asks;
 one that is not answered in time is cancelled, parked until it is idle, and replaced. When too many
 are parked the device's own threads are held, and the pool is rebuilt from a model compiled anew.
+Requests alive, parked ones included, are never more than twice the pool's size.
 """
 
 from __future__ import annotations
@@ -21,18 +22,17 @@ from loguru import logger
 
 from vidpipe.errors import InferenceError, VidpipeError
 from vidpipe.inference.model import CompiledDetector
-from vidpipe.inference.request import BoundRequest
+from vidpipe.inference.slot import PooledFrame, Slot
 from vidpipe.interfaces import Clock, RequestSlot, Submission
-from vidpipe.types import Detections, Frame
+from vidpipe.types import Frame
 
 _REAP_INTERVAL_S = 0.05
 _ASK_AFTER_S = 0.1
 """Asking a running request costs a microsecond, but there is no need to ask a healthy one."""
 
-_CALLBACK_RETURNS_S = 1.0
-
 _REBUILD_PAUSE_S = 30.0
-"""A model that hangs again and again is compiled again at most so often."""
+"""A model that hangs again and again is compiled again at most so often; twice as seldom for each
+compiled one that still hangs, since that keeps its memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,76 +46,6 @@ class PoolSettings:
 
     requests: int | None = None
     timeout_s: float = 10.0
-
-
-class _Slot:
-    """A request and the submission that it is working on."""
-
-    __slots__ = ("detector", "is_spent", "request", "submission")
-
-    def __init__(self, detector: CompiledDetector, answered: Callable[[_Slot], None]) -> None:
-        self.detector = detector
-        self.request = detector.create_request()
-        self.request.set_callback(lambda: answered(self))
-        self.submission: _Submission | None = None
-        self.is_spent = False
-        """True after an answer: the callback may still be about to return."""
-
-    def settle_down(self) -> None:
-        """Wait until the callback of the last inference has returned.
-
-        OpenVINO puts it back in its place only then: a quick inference would call nobody.
-        """
-        if self.is_spent:
-            self.is_spent = False
-            self.request.wait(_CALLBACK_RETURNS_S)
-
-
-class _Submission:
-    """Implements ``Submission``: one frame's stay in the pool."""
-
-    __slots__ = ("_error", "_frame", "_once", "_pool", "_sequence", "_slot", "started_at")
-
-    def __init__(self, pool: Pool, slot: _Slot, frame: Frame, sequence: int) -> None:
-        self._pool = pool
-        self._slot: _Slot | None = slot
-        self._frame = frame
-        self._sequence = sequence
-        self._error: str | None = None
-        # A lock that is taken once and never given back is the cheapest atomic move.
-        self._once = threading.Lock()
-        self.started_at = 0.0
-
-    @property
-    def frame(self) -> Frame:
-        return self._frame
-
-    @property
-    def sequence(self) -> int:
-        return self._sequence
-
-    def settle(self) -> bool:
-        """Return True to the first that asks, and False ever after."""
-        return self._once.acquire(blocking=False)
-
-    def fail(self, error: str, *, keeps_request: bool) -> None:
-        """Note why there is no answer; call after ``settle``, before the delivery."""
-        self._error = error
-        if not keeps_request:
-            self._slot = None
-
-    def detections(self) -> Detections:
-        if self._error is not None:
-            raise InferenceError(self._error)
-        slot = self._slot
-        if slot is None or slot.request.geometry is None:
-            raise InferenceError("the request was given back already")
-        return slot.detector.decode(slot.request, slot.request.geometry)
-
-    def release(self) -> None:
-        slot, self._slot = self._slot, None
-        if slot is not None:
-            self._pool.take_back(slot)
 
 
 class Pool:
@@ -148,14 +78,15 @@ class Pool:
         self._is_idle = threading.Condition(self._lock)
         self._wakes_reaper = threading.Event()
         self._is_closed = False
-        self._running: set[_Slot] = set()
-        self._parked: list[BoundRequest] = []
-        self._left_behind: list[BoundRequest] = []
+        self._running: set[Slot] = set()
+        self._parked: list[Slot] = []
+        self._left_behind: list[Slot] = []
         """Held requests of models that were replaced: letting one go would wait for it."""
+        self._missing = 0
         self._rebuilt_at = -math.inf
         self._detector = compile_model()
         self._size = settings.requests or 2 * self._detector.optimal_requests + 1
-        self._free = deque(_Slot(self._detector, self._answered) for _ in range(self._size))
+        self._free = deque(Slot(self._detector, self._answered) for _ in range(self._size))
 
     @property
     def size(self) -> int:
@@ -177,6 +108,13 @@ class Pool:
         """False while so many requests are parked that the device can't be trusted to answer."""
         return len(self._parked) < max(1, self._detector.optimal_requests // 2)
 
+    @property
+    def is_held(self) -> bool:
+        """True if the device still runs a request of this pool: letting it go would wait for it."""
+        with self._lock:
+            slots = [*self._running, *self._parked, *self._left_behind]
+        return not all(slot.is_idle() for slot in slots)
+
     def acquire(self) -> RequestSlot | None:
         """Wait for a free request; None once the pool is closed."""
         with self._lock:
@@ -186,29 +124,33 @@ class Pool:
 
     def give_back(self, slot: RequestSlot) -> None:
         """Return a slot that was not used."""
-        assert isinstance(slot, _Slot)
+        assert isinstance(slot, Slot)
         self.take_back(slot)
 
-    def take_back(self, slot: _Slot) -> None:
+    def take_back(self, slot: Slot) -> None:
         """Let a slot be used again; one of a model that has been replaced is let go instead."""
         with self._lock:
             slot.submission = None
-            if slot.detector is self._detector:
+            is_wanted = slot.detector is self._detector and not self._is_closed
+            if is_wanted:
                 self._free.append(slot)
                 self._has_free.notify()
+        if not is_wanted:
+            slot.let_go()
 
     def submit(self, slot: RequestSlot, frame: Frame, sequence: int) -> None:
         """Fill the request's tensor with the frame and start it; failures are delivered."""
-        assert isinstance(slot, _Slot)
-        submission = _Submission(self, slot, frame, sequence)
+        assert isinstance(slot, Slot)
+        slot = self._in_force(slot)
+        submission = PooledFrame(slot, frame, sequence, self.take_back)
         slot.submission = submission
         try:
             slot.settle_down()
             slot.detector.fill(slot.request, frame.picture)
-            submission.started_at = self._clock()
             with self._lock:
                 self._running.add(slot)
             slot.request.start()
+            submission.started_at = self._clock()
         except Exception as exc:  # noqa: BLE001 - the boundary of a stage: one frame fails, no other
             if not isinstance(exc, VidpipeError):
                 logger.bind(stream=frame.stream).opt(exception=exc).error("frame {}", frame.number)
@@ -225,11 +167,18 @@ class Pool:
             return len(self._running)
 
     def close(self) -> None:
-        """Give out no more requests, cancel what runs, and let ``reap`` return; wakes everyone."""
+        """Give out no more requests, cancel what runs, and let ``reap`` return; wakes everyone.
+
+        What runs is never delivered.
+        """
         with self._lock:
             self._is_closed = True
             self._has_free.notify_all()
             running = list(self._running)
+            free = list(self._free)
+            self._free.clear()
+        for slot in free:
+            slot.let_go()
         for slot in running:
             if slot.submission is not None and slot.submission.settle():
                 slot.request.cancel()
@@ -244,17 +193,26 @@ class Pool:
             for slot in running:
                 self._examine(slot, now_s)
             self._visit_parked()
-            if not self.is_ready and now_s - self._rebuilt_at >= _REBUILD_PAUSE_S:
+            if not self.is_ready and now_s - self._rebuilt_at >= self._rebuild_pause_s():
                 self._rebuild(now_s)
 
-    def _answered(self, slot: _Slot) -> None:
+    def _in_force(self, slot: Slot) -> Slot:
+        """Return a free slot in place of one whose model was replaced while it was held."""
+        with self._lock:
+            if slot.detector is self._detector or not self._free:
+                return slot
+            fresh = self._free.popleft()
+        slot.let_go()
+        return fresh
+
+    def _answered(self, slot: Slot) -> None:
         """Take an answer, on a thread of the device: no copy, no start, no wait, no raise."""
         submission = slot.submission
         if submission is not None and submission.settle():
             slot.is_spent = True
             self._finish(slot, submission)
 
-    def _finish(self, slot: _Slot, submission: _Submission) -> None:
+    def _finish(self, slot: Slot, submission: PooledFrame) -> None:
         try:
             with self._lock:
                 self._running.discard(slot)
@@ -264,7 +222,7 @@ class Pool:
         except Exception as exc:  # noqa: BLE001 - an exception here would abort the process
             logger.opt(exception=exc).critical("an answer could not be handed over")
 
-    def _examine(self, slot: _Slot, now_s: float) -> None:
+    def _examine(self, slot: Slot, now_s: float) -> None:
         """Settle a submission that the device doesn't call back for."""
         submission = slot.submission
         if submission is None or now_s - submission.started_at < _ASK_AFTER_S:
@@ -286,27 +244,42 @@ class Pool:
             )
             self._finish(slot, submission)
 
-    def _replace(self, slot: _Slot) -> None:
+    def _replace(self, slot: Slot) -> None:
         """Cancel and park a slot's request, and put a new one in its place."""
         slot.request.cancel()
-        if slot.detector is not self._detector:
-            self._left_behind.append(slot.request)
-            return
-        try:
-            fresh = _Slot(slot.detector, self._answered)
-        except VidpipeError as exc:
-            logger.error("the pool of {} has lost a request: {}", self._detector.name, exc)
-            fresh = None
+        is_old = slot.detector is not self._detector
         with self._lock:
-            self._parked.append(slot.request)
-        if fresh is not None:
+            (self._left_behind if is_old else self._parked).append(slot)
+        if not is_old:
+            self._missing += 1
+            self._refill()
+
+    def _refill(self) -> None:
+        """Make new requests for the parked ones, but no more than the pool's size of them."""
+        while self._missing and len(self._parked) <= self._size:
+            try:
+                fresh = Slot(self._detector, self._answered)
+            except VidpipeError as exc:
+                logger.error("the pool of {} has lost a request: {}", self._detector.name, exc)
+                return
+            self._missing -= 1
             self.take_back(fresh)
 
     def _visit_parked(self) -> None:
         """Let go of the requests that have come to rest."""
+        rested = [slot for slot in (*self._parked, *self._left_behind) if slot.is_idle()]
+        if not rested:
+            return
         with self._lock:
-            self._parked = [request for request in self._parked if not _is_idle(request)]
-            self._left_behind = [request for request in self._left_behind if not _is_idle(request)]
+            self._parked = [slot for slot in self._parked if slot not in rested]
+            self._left_behind = [slot for slot in self._left_behind if slot not in rested]
+        for slot in rested:
+            slot.let_go()
+        self._refill()
+
+    def _rebuild_pause_s(self) -> float:
+        hung_models = len({id(slot.detector) for slot in self._left_behind})
+        return _REBUILD_PAUSE_S * 2.0 ** min(hung_models, 16)
 
     def _rebuild(self, now_s: float) -> None:
         """Compile the model anew: its threads are held by requests that don't end."""
@@ -318,7 +291,7 @@ class Pool:
         )
         try:
             detector = self._compile_model()
-            slots = [_Slot(detector, self._answered) for _ in range(self._size)]
+            slots = [Slot(detector, self._answered) for _ in range(self._size)]
         except VidpipeError as exc:
             logger.error("model {} can't be compiled anew: {}", self._detector.name, exc)
             return
@@ -326,12 +299,8 @@ class Pool:
             self._detector = detector
             self._left_behind += self._parked
             self._parked = []
-            self._free = deque(slots)
+            self._missing = 0
+            old, self._free = self._free, deque(slots)
             self._has_free.notify_all()
-
-
-def _is_idle(request: BoundRequest) -> bool:
-    try:
-        return request.wait(0)
-    except InferenceError:
-        return True
+        for slot in old:
+            slot.let_go()

@@ -53,7 +53,7 @@ class FanoutEvents(Protocol):
         """A sink has failed, once."""
 
     def finish(self, stream: str, sink: str, paths: Sequence[str]) -> None:
-        """A sink is done, with these files."""
+        """A sink is done, failed or not, and has left these files; called once a sink."""
 
 
 class _Ticket:
@@ -116,15 +116,20 @@ class _Feed:
     def run(self) -> None:
         """Write until the lane is closed and empty, then finish the sink."""
         for result, ticket in self._channel:
+            # Now, and not after the write: the next result comes while this one is being written.
+            self._make_room()
             if self._has_failed:
                 self._lose(ticket)
             else:
                 self._write(result)
                 if ticket is not None:
                     ticket.check()
-            if self.is_blocking:
-                self._events.make_room(self._stream)
+        self._make_room()  # a chain that waited when the lane was aborted gets no other word
         self._finish()
+
+    def _make_room(self) -> None:
+        if self.is_blocking:
+            self._events.make_room(self._stream)
 
     def _lose(self, ticket: _Ticket | None) -> None:
         self._meter.count_sink_loss(self.lane.name)
@@ -139,11 +144,12 @@ class _Feed:
             self._fail(exc)
 
     def _finish(self) -> None:
+        paths: list[str] = []
         try:
             paths = self.lane.sink.close()
         except Exception as exc:  # noqa: BLE001 - as above
             self._fail(exc)
-        else:
+        finally:
             self._events.finish(self._stream, self.lane.name, paths)
 
     def _fail(self, exc: Exception) -> None:

@@ -4,7 +4,8 @@ Guarantees:
     * it never holds more than its capacity;
     * an item that was put is got once, or discarded once by ``abort``, in the order of the puts;
     * ``close`` lets consumers drain and wakes everyone; ``abort`` also throws away what is left and
-    returns it; * nobody waits on a closed channel.
+    returns it;
+    * nobody waits on a closed channel.
 
 ``queue.Queue`` gained ``shutdown`` in Python 3.13 only, and has no way to give way to the newest
 item.

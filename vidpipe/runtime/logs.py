@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from loguru import Message, Record
 
 MASK = "***"
-_USERINFO = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/]*@")
+_USERINFO = re.compile(r"(://)(?:[^\s/]*|[^\s/:@\[]*:(?!\d*[/?#])[^\s@]*)@")
+"""Without the scheme, which would be looked for in vain at every letter of a long text. A raw slash
+in a password is no end of it, unless what stands before it can be a port."""
 _QUERY_SECRET = re.compile(
     r"(?i)([?&](?:password|passwd|pwd|token|secret|api_?key|auth|user(?:name)?)=)[^\s&#]*"
 )
@@ -76,16 +78,18 @@ class LogWriter:
         self._write = write
         self._lines: Channel[str] = Channel(capacity)
         self._lost = 0
+        self._lost_lock = threading.Lock()
         self._threads = ThreadGroup()
         self._threads.spawn(f"vp-log-{name}", self._run, may_hang=True)
 
     def offer(self, line: str) -> None:
         """Take a line, or count it as lost where there is no room."""
         try:
-            if not self._lines.put(line, timeout_s=0):
-                self._lost += 1
+            is_taken = self._lines.put(line, timeout_s=0)
         except ChannelClosedError:
-            self._lost += 1
+            is_taken = False
+        if not is_taken:
+            self._lose(1)
 
     def close(self, timeout_s: float = 1.0) -> None:
         """Write what is left and end the thread."""
@@ -94,12 +98,17 @@ class LogWriter:
 
     def _run(self) -> None:
         for line in self._lines:
-            lost, self._lost = self._lost, 0
+            with self._lost_lock:
+                lost, self._lost = self._lost, 0
             note = f"({lost} log lines were lost here: nobody read them in time)\n" if lost else ""
             try:
                 self._write(note + line)
             except (OSError, ValueError):
-                self._lost += lost + 1  # a closed pipe or a full disk: watching goes on
+                self._lose(lost + 1)  # a closed pipe or a full disk: watching goes on
+
+    def _lose(self, count: int) -> None:
+        with self._lost_lock:
+            self._lost += count
 
 
 class Logging:
@@ -113,13 +122,11 @@ class Logging:
         Raises:
             UsageError: The log file can't be opened.
         """
+        self._handler = stream = _open_log(file) if file is not None else None
         self._writers = [LogWriter("stderr", stderr)]
-        self._handler: RotatingFileHandler | None = None
         logger.remove()
         self._add(level, self._writers[0])
-        if file is not None:
-            self._handler = _open_log(file)
-            stream = self._handler
+        if stream is not None:
             writer = LogWriter("file", lambda line: _write_rotating(stream, line))
             self._writers.append(writer)
             self._add(level, writer)

@@ -46,8 +46,8 @@ class ThreadGroup:
         with self._lock:
             # Streams come and go for months: the dead are forgotten here.
             self._threads = [known for known in self._threads if known.is_alive()]
+            thread.start()  # first: one that can't be started must not be joined
             self._threads.append(thread)
-            thread.start()
 
     def join(self, timeout_s: float) -> list[str]:
         """Wait for all threads, so long altogether; return the names of those still alive."""

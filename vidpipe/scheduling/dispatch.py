@@ -50,7 +50,13 @@ class _Intake:
 
     @property
     def is_ready(self) -> bool:
-        return self.out < self.window and (len(self.lane) > 0 or not self.is_open)
+        if len(self.lane) > 0:
+            return self.out < self.window
+        return not self.is_open  # the end is no frame: it needs no place in the window
+
+    def end(self) -> None:
+        self.is_open = False
+        self.has_room.notify_all()
 
     def next_sequence(self) -> int:
         self.sequence += 1
@@ -78,12 +84,19 @@ class Dispatcher:
         self._is_closing = False
 
     def add(self, stream: str, policy: DispatchPolicy, meter: StreamMeter) -> None:
-        """Open a lane for a stream."""
+        """Open a lane for a stream; it has ended already if the dispatcher is closing.
+
+        Raises:
+            ValueError: The stream has a lane.
+        """
         with self._lock:
             if stream in self._intakes:
                 raise ValueError(f"stream {stream} has a lane already")
-            self._intakes[stream] = _Intake(policy, meter, self._lock)
             self._turns.add(stream, policy.weight)
+            intake = self._intakes[stream] = _Intake(policy, meter, self._lock)
+            if self._is_closing:
+                intake.end()
+                self._has_work.notify()
 
     def put(self, frame: Frame) -> bool:
         """Append a frame to its stream's lane, waiting for room where the lane blocks.
@@ -106,8 +119,7 @@ class Dispatcher:
         with self._lock:
             intake = self._intakes.get(stream)
             if intake is not None:
-                intake.is_open = False
-                intake.has_room.notify_all()
+                intake.end()
                 self._has_work.notify()
 
     def release(self, stream: str) -> None:
@@ -122,18 +134,18 @@ class Dispatcher:
         """End every lane; ``run`` returns once what waits has gone its way."""
         with self._lock:
             self._is_closing = True
-            streams = list(self._intakes)
-        for stream in streams:
-            self.end(stream)
-        with self._lock:
+            for intake in self._intakes.values():
+                intake.end()
             self._has_work.notify()
 
     def abort(self) -> None:
-        """Drop what waits, with cause ``stop``, and end every lane."""
+        """Drop what waits, with cause ``stop``, and end every lane, full windows or not."""
         with self._lock:
+            self._is_closing = True
             for intake in self._intakes.values():
                 intake.lane.discard(DropCause.STOP)
-        self.close()
+                intake.end()
+            self._has_work.notify()
 
     def depth(self, stream: str) -> int:
         """Count the frames that wait in a stream's lane."""

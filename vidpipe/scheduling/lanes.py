@@ -62,10 +62,10 @@ class Lane:
         goes and the others give way, so that no result is older than it must be.
         """
         self._drop_stale(now_s)
+        was_behind, self._is_behind = self._is_behind, False
         if not self._frames:
             return None
-        if self._is_behind:
-            self._is_behind = False
+        if was_behind:
             older = len(self._frames) - 1
             if older:
                 self._on_drop(DropCause.LANE, older)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from loguru import logger
@@ -45,7 +46,7 @@ class CapturePolicy:
     loop: bool = False
     realtime: bool = False
     max_late_s: float = 0.5
-    backoff: Backoff = Backoff()
+    backoff: Backoff = field(default_factory=Backoff)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +116,7 @@ class Capture:
             frames_before = self._number
             error = self._run_epoch()
             if self._stop.is_set():
-                self._note(StreamState.ENDED, "stopped", error=self._report.error)
-                return
+                break
             if self._is_live:
                 self._pause(error or SourceError("the stream ended", SourceCause.LOST))
             elif error is not None:
@@ -127,25 +127,25 @@ class Capture:
                 self._note(StreamState.ENDED, "end of file")
                 return
             elif self._number == frames_before:
+                self._log.error("the source has no frames to loop over")
                 self._note(StreamState.FAILED, "no frames", error="it has no frames to loop over")
                 return
             self._epoch += 1
             self._offset_s = self._next_pts_s
+        self._note(StreamState.ENDED, "stopped", error=self._report.error)
 
     def _run_epoch(self) -> SourceError | None:
         """Open the source and read it to its end; return why it failed, if it did."""
         self._note(StreamState.CONNECTING, "opening", error=self._report.error)
         try:
-            reader = self._open_reader()
+            with closing(self._open_reader()) as reader:
+                self._is_live = reader.info.is_live
+                self._read_all(reader)
         except SourceError as exc:
             return exc
-        try:
-            self._is_live = reader.info.is_live
-            self._read_all(reader)
-        except SourceError as exc:
-            return exc
-        finally:
-            reader.close()
+        except Exception as exc:  # noqa: BLE001 - the boundary of a stage: one stream fails, no other
+            self._log.opt(exception=exc).error("the source failed in an unforeseen way")
+            return SourceError(redact(f"{type(exc).__name__}: {exc}"), SourceCause.FORMAT)
         return None
 
     def _read_all(self, reader: Reader) -> None:
@@ -181,6 +181,7 @@ class Capture:
             self._meter.count_captured()
             if not self._hand_over(frame):
                 self._meter.count_dropped(DropCause.STOP)
+                self._stop.set()  # the lane has ended: opening the source again would be in vain
                 return
 
     def _is_in_time(self, media_s: float) -> bool:
@@ -191,10 +192,10 @@ class Capture:
         return wait_s > -self._policy.max_late_s
 
     def _come_up(self, info: SourceInfo) -> None:
+        if self._failures or info != self._report.info:  # a loop says it once
+            kind = "live" if info.is_live else "recorded"
+            self._log.info("{} {}x{}, {}", info.codec, info.width, info.height, kind)
         self._failures = 0
-        width, height = info.width, info.height
-        kind = "live" if info.is_live else "recorded"
-        self._log.info("{} {}x{}, {}", info.codec, width, height, kind)
         self._report = CaptureReport(StreamState.LIVE, "", has_been_up=True, error=None, info=info)
 
     def _pause(self, error: SourceError) -> None:
@@ -224,4 +225,7 @@ def _wall_time(info: SourceInfo, pts_s: float | None) -> datetime | None:
         return datetime.now(UTC)
     if info.recorded_at is None or pts_s is None:
         return None
-    return info.recorded_at + timedelta(seconds=pts_s)
+    try:
+        return info.recorded_at + timedelta(seconds=pts_s)
+    except OverflowError:
+        return None  # a damaged timestamp, thousands of years away

@@ -1,0 +1,5 @@
+"""``python -m vidpipe``."""
+
+from vidpipe.apps.cli import main
+
+main()

@@ -1,0 +1,316 @@
+"""From a configuration to a pipeline: the one place that knows every stage."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from loguru import logger
+
+from vidpipe.analytics.chain import StreamChain, StreamRole
+from vidpipe.analytics.workers import Workers
+from vidpipe.apps.outcome import Outcome
+from vidpipe.apps.pipeline import Pipeline, PoolUnit, StreamUnit
+from vidpipe.config.model import ModelConfig
+from vidpipe.config.outputs import JsonlOutput, Output, VideoOutput
+from vidpipe.config.schema import Config
+from vidpipe.config.stream import StreamConfig
+from vidpipe.errors import ConfigError, Fault
+from vidpipe.inference.model import CompiledDetector, compile_detector
+from vidpipe.inference.pool import Pool, PoolSettings
+from vidpipe.inference.settings import (
+    Anchor,
+    Color,
+    DetectorSettings,
+    Hint,
+    InputSettings,
+    Precision,
+    Resize,
+)
+from vidpipe.inference.zoo import fetch_model
+from vidpipe.interfaces import Clock, Sink
+from vidpipe.outputs.annotate import Annotator
+from vidpipe.outputs.fanout import Fanout, SinkLane
+from vidpipe.outputs.glyphs import Typesetter
+from vidpipe.outputs.jsonl import JsonlMode, JsonlSink
+from vidpipe.outputs.video import VideoOptions, VideoSink
+from vidpipe.runtime.meters import StreamMeter
+from vidpipe.scheduling.dispatch import Dispatcher, DispatchPolicy
+from vidpipe.scheduling.lanes import LanePolicy
+from vidpipe.sources.capture import Capture, CapturePolicy
+from vidpipe.sources.connection import Backoff
+from vidpipe.sources.opening import SourceSpec, open_reader
+from vidpipe.types import Overflow, SourceKind
+
+_LIVE_LANE = 2
+_FILE_LANE = 4
+_LIVE_MAX_AGE_S = 0.5
+
+_PICTURE_LANE = 4
+"""Results with pictures that wait for an encoder: each holds a frame of 3 MB at 1080p."""
+
+_TEXT_LANE = 256
+"""Results without pictures are small."""
+
+_WORKERS_MOST = 4
+"""Beyond that they would only wait for one another: the interpreter runs one thread at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Events:
+    """Implements ``FanoutEvents``: what sinks have to say reaches those whom it concerns."""
+
+    dispatcher_of: Mapping[str, Dispatcher]
+    workers: Workers
+    outcome: Outcome
+
+    def settle(self, stream: str) -> None:
+        self.dispatcher_of[stream].release(stream)
+
+    def make_room(self, stream: str) -> None:
+        self.workers.resume(stream)
+
+    def fail(self, stream: str, sink: str, error: str) -> None:
+        logger.bind(stream=stream).error("output {} failed: {}", sink, error)
+        self.outcome.fail(stream, sink, error)
+
+    def finish(self, stream: str, sink: str, paths: Sequence[str]) -> None:
+        self.outcome.finish_sink(stream, sink, paths)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What all streams of a pipeline have in common."""
+
+    events: _Events
+    typesetter: Typesetter
+    clock: Clock
+    decoder_threads: int
+
+
+def build_pipeline(config: Config, *, clock: Clock = time.monotonic) -> Pipeline:
+    """Compile the models in use and connect every stage; nothing runs yet.
+
+    Raises:
+        ModelError: A model can't be found, understood or compiled.
+        FetchError: A model of the zoo can't be fetched.
+    """
+    used = [name for name in config.models if any(s.model == name for s in config.streams)]
+    chains: dict[str, StreamChain] = {}
+    dispatcher_of: dict[str, Dispatcher] = {}
+    outcome = Outcome({stream.id: len(stream.outputs) for stream in config.streams})
+
+    pools: dict[str, PoolUnit] = {}
+    # Two a stream: one resumption, and the stream's end.
+    workers = Workers(2 * len(config.streams), chains.__getitem__)
+    for name in used:
+        pool = Pool(
+            _compiler(name, config.models[name], config.cache_dir),
+            _pool_settings(config.models[name]),
+            workers.put,
+            clock,
+        )
+        dispatcher = Dispatcher(pool, workers.put, clock)
+        pools[name] = PoolUnit(name, pool, dispatcher)
+        workers.reserve(pool.size)
+
+    shared = _Shared(
+        events=_Events(dispatcher_of, workers, outcome),
+        typesetter=Typesetter(),
+        clock=clock,
+        decoder_threads=max(1, _cores() // len(config.streams)),
+    )
+    units = []
+    for stream in config.streams:
+        pool_unit = pools[stream.model]
+        dispatcher_of[stream.id] = pool_unit.dispatcher
+        meter = StreamMeter()
+        lanes = list(_sink_lanes(stream, shared.typesetter))
+        fanout = Fanout(stream.id, lanes, meter, shared.events)
+        role = StreamRole(stream.id, fanout, meter)
+        chains[stream.id] = StreamChain(role, outcome.end_stream, clock)
+        policy = _dispatch_policy(stream, pool_unit.pool.size, _sharers(config, stream))
+        workers.reserve(policy.window)
+        pool_unit.dispatcher.add(stream.id, policy, meter)
+        capture = _capture(stream, shared, meter)
+        units.append(StreamUnit(stream.id, capture, pool_unit.dispatcher, fanout, meter))
+    return Pipeline(
+        streams=units,
+        pools=list(pools.values()),
+        workers=workers,
+        worker_threads=min(_WORKERS_MOST, max(2, _cores())),
+        outcome=outcome,
+    )
+
+
+def model_path(name: str, model: ModelConfig, cache_dir: Path) -> Path:
+    """Return a model's file, fetching it first where it is one of the zoo's.
+
+    Raises:
+        FetchError: It can't be fetched.
+        ModelError: The zoo has no such model.
+    """
+    if model.zoo is None:
+        assert model.path is not None
+        return model.path
+    logger.debug("model {}: {} of the zoo", name, model.zoo)
+    return fetch_model(model.zoo, cache_dir)
+
+
+def detector_settings(name: str, model: ModelConfig) -> DetectorSettings:
+    """Translate a model's section of the file.
+
+    Raises:
+        ConfigError: The file of labels can't be read.
+    """
+    given = model.input
+    return DetectorSettings(
+        name=name,
+        decoder=model.decoder,
+        labels=_labels(name, model),
+        classes=model.classes or (),
+        confidence=model.confidence,
+        iou=model.iou,
+        input=InputSettings(
+            color=Color(given.color) if given.color else None,
+            resize=Resize(given.resize) if given.resize else None,
+            anchor=Anchor(given.anchor) if given.anchor else None,
+            pad=given.pad,
+            mean=given.mean,
+            scale=given.scale,
+        ),
+        precision=Precision(model.precision),
+        device=model.device,
+        properties=model.properties,
+        hint=Hint(model.hint),
+    )
+
+
+def source_spec(stream: StreamConfig, thread_count: int = 1) -> SourceSpec:
+    """Translate where a stream comes from."""
+    return SourceSpec(
+        url=stream.url(),
+        kind=SourceKind(stream.kind),
+        open_timeout_s=stream.connect.open_timeout_s,
+        read_timeout_s=stream.connect.read_timeout_s,
+        transport=stream.connect.transport,
+        thread_count=thread_count,
+    )
+
+
+def _compiler(name: str, model: ModelConfig, cache_dir: Path) -> Callable[[], CompiledDetector]:
+    settings = detector_settings(name, model)
+    return partial(compile_detector, model_path(name, model, cache_dir), settings)
+
+
+def _labels(name: str, model: ModelConfig) -> tuple[str, ...]:
+    if not isinstance(model.labels, Path):
+        return model.labels or ()
+    key = f"models.{name}.labels"
+    try:
+        text = model.labels.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as exc:
+        message = f"the file can't be read ({exc}): it has one name a line, in UTF-8"
+        raise ConfigError([Fault(str(model.labels), key, message)]) from exc
+    return tuple(line.strip() for line in text.splitlines() if line.strip())
+
+
+def _pool_settings(model: ModelConfig) -> PoolSettings:
+    requests = None if model.requests == "auto" else model.requests
+    return PoolSettings(requests=requests, timeout_s=model.timeout_s)
+
+
+def _sharers(config: Config, stream: StreamConfig) -> int:
+    return sum(other.model == stream.model for other in config.streams)
+
+
+def _dispatch_policy(stream: StreamConfig, requests: int, sharers: int) -> DispatchPolicy:
+    lane = stream.lane
+    overflow = Overflow(lane.overflow) if lane.overflow else _overflow(stream)
+    default_age_s = _LIVE_MAX_AGE_S if overflow is Overflow.DROP_OLDEST else None
+    return DispatchPolicy(
+        lane=LanePolicy(
+            size=lane.size or (_LIVE_LANE if stream.is_live else _FILE_LANE),
+            overflow=overflow,
+            max_age_s=lane.max_age_ms / 1000 if lane.max_age_ms else default_age_s,
+        ),
+        # A lone stream may fill the pool; of many each needs its share and a little more.
+        window=min(requests, -(-2 * requests // sharers)) + _PICTURE_LANE,
+        weight=stream.weight,
+        detect_fps=stream.detect_fps,
+    )
+
+
+def _overflow(stream: StreamConfig) -> Overflow:
+    return Overflow.DROP_OLDEST if stream.is_live else Overflow.BLOCK
+
+
+def _capture(stream: StreamConfig, shared: _Shared, meter: StreamMeter) -> Capture:
+    first_s, cap_s = stream.connect.backoff_s
+    age_ms = stream.lane.max_age_ms
+    policy = CapturePolicy(
+        stream=stream.id,
+        is_live=stream.kind in ("network", "device"),
+        loop=stream.loop,
+        realtime=stream.realtime,
+        max_late_s=age_ms / 1000 if age_ms else _LIVE_MAX_AGE_S,
+        backoff=Backoff(first_s, cap_s),
+    )
+    spec = source_spec(stream, shared.decoder_threads)
+    hand_over = shared.events.dispatcher_of[stream.id].put
+    return Capture(policy, partial(open_reader, spec), hand_over, meter, shared.clock)
+
+
+def _sink_lanes(stream: StreamConfig, typesetter: Typesetter) -> Iterable[SinkLane]:
+    types = [output.type for output in stream.outputs]
+    for number, output in enumerate(stream.outputs):
+        twins = types.count(output.type) > 1
+        name = f"{output.type}-{types[: number + 1].count(output.type)}" if twins else output.type
+        sink = _sink(stream, output, typesetter)
+        lane = output.lane
+        yield SinkLane(
+            name=name,
+            sink=sink,
+            size=lane.size or (_PICTURE_LANE if sink.needs_picture else _TEXT_LANE),
+            overflow=Overflow(lane.overflow) if lane.overflow else _overflow(stream),
+        )
+
+
+def _sink(stream: StreamConfig, output: Output, typesetter: Typesetter) -> Sink:
+    match output:
+        case VideoOutput():
+            annotator = Annotator(
+                typesetter, name=stream.name or "", should_show_time=stream.is_live
+            )
+            return VideoSink(_video_options(output), annotator, stream=stream.id)
+        case JsonlOutput():
+            mode = JsonlMode.APPEND if stream.is_live else JsonlMode.FINISH
+            return JsonlSink(output.path, mode, stream=stream.id)
+        case _:
+            # The configuration refuses these with their place, in config.notyet.
+            raise NotImplementedError(f"outputs of type {output.type}")
+
+
+def _video_options(output: VideoOutput) -> VideoOptions:
+    is_factor = isinstance(output.scale, float)
+    return VideoOptions(
+        template=output.path,
+        scale=output.scale if isinstance(output.scale, float) else None,
+        fit_wh=None if is_factor or output.scale is None else _size_wh(str(output.scale)),
+        max_fps=output.max_fps,
+        segment_s=output.segment_s,
+    )
+
+
+def _size_wh(text: str) -> tuple[int, int]:
+    width, height = text.split("x")
+    return int(width), int(height)
+
+
+def _cores() -> int:
+    """Return the cores that this process may use: a container's share, not the machine's."""
+    return len(os.sched_getaffinity(0))

@@ -1,0 +1,173 @@
+"""A running configuration: its threads, started sink-first and stopped source-first.
+
+Stopping has an order and a deadline: sources stop, lanes drain, requests finish, chains hand over,
+sinks flush and close their files. Past the deadline, or at a second signal, what is left is thrown
+away, and said by name.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from loguru import logger
+
+from vidpipe.analytics.workers import Workers
+from vidpipe.apps.outcome import Outcome
+from vidpipe.inference.pool import Pool
+from vidpipe.outputs.fanout import Fanout
+from vidpipe.runtime.logs import redact
+from vidpipe.runtime.meters import StreamMeter
+from vidpipe.runtime.supervisor import ThreadGroup
+from vidpipe.scheduling.dispatch import Dispatcher
+from vidpipe.sources.capture import Capture
+from vidpipe.types import DropCause, StreamState
+
+_ABORT_GRACE_S = 2.0
+"""What is left to the sinks after the deadline, to close the files that they have open."""
+
+_TICK_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class StreamUnit:
+    """One stream's parts."""
+
+    stream: str
+    capture: Capture
+    dispatcher: Dispatcher
+    fanout: Fanout
+    meter: StreamMeter
+
+
+@dataclass(frozen=True, slots=True)
+class PoolUnit:
+    """One model's parts."""
+
+    model: str
+    pool: Pool
+    dispatcher: Dispatcher
+
+
+class Phase(Enum):
+    """Where a pipeline's life stands."""
+
+    BUILT = "built"
+    RUNNING = "running"
+    STOPPED = "stopped"
+
+
+@dataclass(slots=True)
+class Pipeline:
+    """Everything that a configuration asks for, connected.
+
+    ``start`` and ``stop``, once each, by one thread.
+    """
+
+    streams: Sequence[StreamUnit]
+    pools: Sequence[PoolUnit]
+    workers: Workers
+    worker_threads: int
+    outcome: Outcome
+    phase: Phase = Phase.BUILT
+    lost: list[str] = field(default_factory=list)
+    """What a stop threw away, for people; empty after a clean one."""
+    is_held: bool = False
+    """True if native code holds a thread after the stop: the process has to end without it."""
+    _deadline: float = math.inf
+    _captures: ThreadGroup = field(init=False)
+    _stages: ThreadGroup = field(init=False)
+    _sinks: ThreadGroup = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make the thread groups; a death in one of the shared stages stops the run."""
+        self._captures = ThreadGroup(self.outcome.crash)
+        self._stages = ThreadGroup(self.outcome.crash)
+        self._sinks = ThreadGroup(self.outcome.crash)
+
+    def start(self) -> None:
+        """Start every thread, sinks first."""
+        self.phase = Phase.RUNNING
+        for unit in self.streams:
+            unit.fanout.start(self._sinks)
+        for number in range(self.worker_threads):
+            self._stages.spawn(f"vp-work-{number}", self.workers.run)
+        for shared in self.pools:
+            self._stages.spawn(f"vp-reap-{shared.model}", shared.pool.reap)
+            self._stages.spawn(f"vp-disp-{shared.model}", shared.dispatcher.run)
+        for unit in self.streams:
+            # A native open or read may hold it: a silent camera, a name that doesn't resolve.
+            self._captures.spawn(f"vp-cap-{unit.stream}", self._capture_loop(unit), may_hang=True)
+
+    def _capture_loop(self, unit: StreamUnit) -> Callable[[], None]:
+        """Return what a capture thread runs: whatever happens there is its stream's alone."""
+
+        def run() -> None:
+            try:
+                unit.capture.run()
+            except Exception as exc:  # noqa: BLE001 - the boundary of a stage: one stream fails
+                logger.bind(stream=unit.stream).opt(exception=exc).error("the capture died")
+                self.outcome.fail(unit.stream, "source", redact(f"{type(exc).__name__}: {exc}"))
+            finally:
+                unit.dispatcher.end(unit.stream)
+            report = unit.capture.report()
+            if report.state is StreamState.FAILED and report.error:
+                self.outcome.fail(unit.stream, "source", report.error)
+
+        return run
+
+    def stop(self, deadline_s: float) -> None:
+        """Stop source-first, within so many seconds; ``lost`` names what had to be thrown away."""
+        self._deadline = time.monotonic() + deadline_s
+        for unit in self.streams:
+            unit.capture.stop()
+        for shared in self.pools:
+            shared.dispatcher.close()
+        # Half of what is left: the sinks need the other half for their files.
+        self._wait(self.outcome.handed_over, (self._deadline - time.monotonic()) / 2)
+        is_complete = self.outcome.handed_over.is_set()
+        if not is_complete:
+            for shared in self.pools:
+                shared.dispatcher.abort()
+        self.phase = Phase.STOPPED
+        for shared in self.pools:
+            shared.pool.close()
+        self.workers.close()
+        for unit in self.streams:
+            unit.fanout.close()
+        self._wait(self.outcome.all_written, self._deadline - time.monotonic())
+        losses: dict[str, dict[str, int]] = {}
+        if not self.outcome.all_written.is_set():
+            losses = {unit.stream: unit.fanout.abort() for unit in self.streams}
+            self.outcome.all_written.wait(_ABORT_GRACE_S)
+        held = self._stages.join(1.0) + self._sinks.join(0.2)
+        if not is_complete or losses or held:
+            self._name_losses(losses, held)
+        for name in self._captures.join(0.5):
+            logger.info("{} is held by its source and is left behind; nothing is lost by it", name)
+            self.is_held = True
+        self.is_held = self.is_held or bool(held) or any(unit.pool.is_held for unit in self.pools)
+
+    def hurry(self) -> None:
+        """Bring the deadline of a stop under way forward to now; a signal handler may call it."""
+        self._deadline = 0.0
+
+    def _wait(self, event: threading.Event, timeout_s: float) -> None:
+        """Wait for an event until its time is up, or somebody is in a hurry."""
+        until = time.monotonic() + timeout_s
+        while time.monotonic() < min(until, self._deadline) and not event.wait(_TICK_S):
+            pass
+
+    def _name_losses(self, losses: dict[str, dict[str, int]], held: list[str]) -> None:
+        for unit in self.streams:
+            in_flight = unit.meter.snapshot().in_flight
+            if in_flight:
+                unit.meter.count_dropped(DropCause.STOP, in_flight)
+                self.lost.append(f"stream {unit.stream}: {in_flight} frames in flight")
+            for sink, count in losses.get(unit.stream, {}).items():
+                self.lost.append(f"stream {unit.stream}: {count} results for {sink}")
+        self.lost += [f"{name} did not end" for name in held]

@@ -1,0 +1,164 @@
+"""What one section can't know of another: ids, references, and outputs in one another's way.
+
+These work on the tree, not on the validated records, so that a fault elsewhere hides none of them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from vidpipe.config.document import (
+    FaultLog,
+    KeyPath,
+    ListNode,
+    MapNode,
+    Node,
+    TextNode,
+    show,
+    text_of,
+)
+from vidpipe.config.suggest import did_you_mean, listed
+
+START_PATTERN = "[0-9]{8}T[0-9]{6}Z"
+"""The form of ``{start}``."""
+PAIRS_MAX = 100_000
+"""Of fixed paths and paths with placeholders; more aren't compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """One stream of the tree, as far as it can be read."""
+
+    path: KeyPath
+    node: MapNode
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where one output of one stream writes; ``file`` is absolute, with {start} and {n} left."""
+
+    path: KeyPath
+    node: TextNode
+    stream: str
+    file: str
+
+
+def cross_check(root: MapNode, origins: Mapping[int, int], faults: FaultLog) -> None:
+    """Report duplicate ids, models and streams that don't exist, and outputs that collide."""
+    streams = list(_streams(root, origins))
+    ids = _check_ids(streams, faults)
+    _check_models(root.get("models"), streams, faults)
+    _check_targets(list(_targets(streams)), faults)
+    _check_groups(root, ids, faults)
+
+
+def _streams(root: MapNode, origins: Mapping[int, int]) -> Iterator[Stream]:
+    node = root.get("streams")
+    for index, item in enumerate(node.items if isinstance(node, ListNode) else ()):
+        if isinstance(item, MapNode):
+            yield Stream(("streams", origins.get(index, index)), item, text_of(item.get("id")))
+
+
+def _check_ids(streams: list[Stream], faults: FaultLog) -> set[str]:
+    first: dict[str, Stream] = {}
+    for stream in streams:
+        if stream.name is None:
+            continue
+        other = first.setdefault(stream.name, stream)
+        node, known = stream.node.get("id"), other.node.get("id")
+        if other is not stream and node and known:
+            faults.add(
+                node.place,
+                (*stream.path, "id"),
+                f"the id '{show(stream.name)}' is already taken at {known.place}",
+            )
+    return set(first)
+
+
+def _check_models(models: Node | None, streams: list[Stream], faults: FaultLog) -> None:
+    if not isinstance(models, MapNode) or not models.entries:
+        return
+    names = [show(name) for name in models.entries]
+    for stream in streams:
+        node = stream.node.get("model")
+        if node is None or (isinstance(node, TextNode) and node.is_null):
+            if len(names) > 1:
+                faults.add(
+                    stream.node.place,
+                    (*stream.path, "model"),
+                    f"needs a model, here or in defaults{listed(names, '; one of: ')}",
+                )
+        elif isinstance(node, TextNode) and node.text.strip() and node.text not in models.entries:
+            faults.add(
+                node.place,
+                (*stream.path, "model"),
+                f"no model is called '{show(node.shown)}'{did_you_mean(node.text, names)}"
+                f"{listed(names, '; there are: ')}",
+            )
+
+
+def _targets(streams: list[Stream]) -> Iterator[Target]:
+    for stream in streams:
+        outputs = stream.node.get("outputs")
+        for index, output in enumerate(outputs.items if isinstance(outputs, ListNode) else ()):
+            node = output.get("path") if isinstance(output, MapNode) else None
+            if isinstance(node, TextNode) and not node.is_null and stream.name is not None:
+                text = node.text.replace("{stream}", stream.name)
+                file = os.path.abspath(os.path.expanduser(text))  # noqa: PTH100, PTH111
+                path = (*stream.path, "outputs", index, "path")
+                yield Target(path, node, stream.name, file)
+
+
+def _check_targets(targets: list[Target], faults: FaultLog) -> None:
+    first: dict[str, Target] = {}
+    for target in targets:
+        other = first.setdefault(target.file, target)
+        if other is not target:
+            _collision(other, target, faults)
+    fixed = [target for target in first.values() if not _is_open(target)]
+    moving = [target for target in first.values() if _is_open(target)]
+    if len(fixed) * len(moving) > PAIRS_MAX:
+        return
+    for target in moving:
+        pattern = re.escape(target.file)
+        pattern = pattern.replace(r"\{n\}", "[0-9]+").replace(r"\{start\}", START_PATTERN)
+        for other in fixed:
+            if re.fullmatch(pattern, other.file):
+                _collision(target, other, faults)
+
+
+def _is_open(target: Target) -> bool:
+    return "{n}" in target.file or "{start}" in target.file
+
+
+def _collision(first: Target, second: Target, faults: FaultLog) -> None:
+    if faults.has_place(second.node.place):
+        return
+    shown = show(second.node.shown)
+    if first.stream == second.stream:
+        message = f"two outputs of stream '{show(first.stream)}' would write '{shown}'"
+    else:
+        message = (
+            f"the streams '{show(first.stream)}' and '{show(second.stream)}' would both write "
+            f"'{shown}': put {{stream}} into the path"
+        )
+    faults.add(second.node.place, second.path, message)
+
+
+def _check_groups(root: MapNode, ids: set[str], faults: FaultLog) -> None:
+    wall = root.get("wall")
+    groups = wall.get("groups") if isinstance(wall, MapNode) else None
+    for name, entry in groups.entries.items() if isinstance(groups, MapNode) else ():
+        members = entry.node.items if isinstance(entry.node, ListNode) else ()
+        for index, member in enumerate(members):
+            ident = text_of(member)
+            if ident is not None and ident not in ids:
+                faults.add(
+                    member.place,
+                    ("wall", "groups", name, index),
+                    f"no stream has the id '{show(ident)}'{did_you_mean(ident, ids)}",
+                )

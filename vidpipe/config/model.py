@@ -1,0 +1,262 @@
+"""The ``models`` section: one detector, how its input is made, and how it is run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from vidpipe.config.section import Section
+from vidpipe.config.suggest import did_you_mean
+from vidpipe.config.values import (
+    AS_FILLED,
+    AS_NUMBER,
+    AS_SCALAR,
+    AS_TEXT,
+    AS_WHOLE,
+    described,
+    fault,
+    file_path,
+    filled_text,
+    number,
+    whole,
+)
+
+DEVICES = ("CPU", "GPU", "NPU", "AUTO", "MULTI", "HETERO", "BATCH")
+REQUESTS_MAX = 1024
+NAMELESS = re.compile(r"class-[0-9]+")
+DEVICE = re.compile(r"([A-Z]+)(\.[A-Z0-9_.]+)?(:\s*-?[A-Z][A-Z0-9_.]*(\([0-9]+\))?(,.+)?)?")
+
+
+def _device(value: object) -> object:
+    name = str(filled_text(value)).strip().upper()
+    match = DEVICE.fullmatch(name)
+    kind = match[1] if match else name.partition(":")[0].partition(".")[0]
+    if not match or kind not in DEVICES:
+        raise fault(
+            f"expected CPU, GPU, NPU, AUTO[:list], MULTI:list or HETERO:list, not "
+            f"{described(value)}{did_you_mean(kind, DEVICES)}"
+        )
+    if kind in ("MULTI", "HETERO") and ":" not in name:
+        raise fault(f"{kind} needs its devices, such as {kind}:CPU,GPU")
+    return name.replace(" ", "")
+
+
+def _labels(value: object) -> object:
+    if isinstance(value, list | tuple):
+        return tuple(filled_text(label) for label in value)
+    if not isinstance(value, str | Path):
+        raise fault(
+            f"expected a list of names, or a file of one name a line, not {described(value)}"
+        )
+    return file_path(value)
+
+
+def _three(value: object) -> object:
+    """Take three numbers, or one for all three channels."""
+    if isinstance(value, list | tuple):
+        return tuple(number(part) for part in value)
+    return (number(value),) * 3
+
+
+def _divisors(value: object) -> object:
+    three = _three(value)
+    if isinstance(three, tuple) and 0.0 in three:
+        raise fault("the picture is divided by this: it can't hold 0")
+    return three
+
+
+def _requests(value: object) -> object:
+    if str(value).strip() == "auto":
+        return "auto"
+    try:
+        count = whole(value)
+    except PydanticCustomError:
+        count = 0
+    if isinstance(count, int) and 1 <= count <= REQUESTS_MAX:
+        return count
+    raise fault(f"expected auto or a number from 1 to {REQUESTS_MAX}, not {described(value)}")
+
+
+class InputConfig(Section):
+    """How a frame becomes the model's input. Absent keys: the family's own."""
+
+    color: Annotated[
+        Literal["rgb", "bgr"] | None,
+        Field(description="Order of the channels that the model was trained with."),
+        AS_TEXT,
+    ] = None
+    resize: Annotated[
+        Literal["letterbox", "stretch"] | None,
+        Field(description="letterbox keeps the aspect and pads; stretch fills the input."),
+        AS_TEXT,
+    ] = None
+    anchor: Annotated[
+        Literal["centre", "corner"] | None,
+        Field(description="Where a letterboxed picture lies: centre, or the top left corner."),
+        AS_TEXT,
+    ] = None
+    pad: Annotated[
+        int | None,
+        Field(ge=0, le=255, description="Grey level of a letterbox's padding, 0 to 255."),
+        AS_WHOLE,
+    ] = None
+    mean: Annotated[
+        tuple[float, float, float] | None,
+        Field(
+            description="Subtracted from each channel, in 0 to 255, in the order of `color`; one "
+            "number stands for all three."
+        ),
+        BeforeValidator(_three, json_schema_input_type=list[float] | float | None),
+    ] = None
+    scale: Annotated[
+        tuple[float, float, float] | None,
+        Field(
+            description="Each channel is divided by this after the subtraction, in the order of "
+            "`color`; one number stands for all three."
+        ),
+        BeforeValidator(_divisors, json_schema_input_type=list[float] | float | None),
+    ] = None
+    fit: Annotated[
+        Literal["model", "streams"],
+        Field(
+            description="Size of the input: the model's own, or reshaped to the streams' aspect."
+        ),
+        AS_TEXT,
+    ] = "model"
+
+
+class BatchConfig(Section):
+    """Several frames in one inference (mode batched)."""
+
+    size: Annotated[int, Field(ge=1, le=256, description="Frames in one inference."), AS_WHOLE] = 8
+    timeout_ms: Annotated[
+        float,
+        Field(ge=0, le=60_000, description="How long a batch waits to fill, in milliseconds."),
+        AS_NUMBER,
+    ] = 20.0
+
+
+class ModelConfig(Section):
+    """One detector: where it is, how its outputs are read, and how it is run."""
+
+    path: Annotated[
+        Path | None,
+        Field(
+            description="The model's file (.xml, .onnx, .pb, .tflite ...), relative to this file's "
+            "folder or else to the working directory. Exactly one of path and zoo."
+        ),
+        BeforeValidator(file_path),
+    ] = None
+    zoo: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[A-Za-z0-9._-]+$",
+            description="A name from `vidpipe models list`. Exactly one of path and zoo.",
+        ),
+        AS_FILLED,
+    ] = None
+    decoder: Annotated[
+        Literal["auto", "ssd", "tf-od", "yolo", "yolo-e2e", "yolox", "nanodet", "yunet"],
+        Field(description="The family of the model; auto: from the shapes of its outputs."),
+        AS_TEXT,
+    ] = "auto"
+    labels: Annotated[
+        tuple[str, ...] | Path | None,
+        Field(
+            description="The classes' names in the model's order, or a file of one name a line. "
+            "Absent: what the model says of itself."
+        ),
+        BeforeValidator(_labels, json_schema_input_type=list[str] | str | None),
+    ] = None
+    classes: Annotated[
+        tuple[Annotated[str, AS_FILLED], ...] | None,
+        Field(min_length=1, description="Only these classes are kept. Absent: all."),
+    ] = None
+    confidence: Annotated[
+        float, Field(ge=0, le=1, description="The least score that counts, 0 to 1."), AS_NUMBER
+    ] = 0.4
+    iou: Annotated[
+        float | None,
+        Field(
+            ge=0,
+            le=1,
+            description="Overlap (intersection over union, 0 to 1) above which the weaker of two "
+            "boxes of a class is dropped. Absent: the family's own.",
+        ),
+        AS_NUMBER,
+    ] = None
+    input: Annotated[InputConfig, Field(description="How a frame becomes the model's input.")] = (
+        InputConfig()
+    )
+    precision: Annotated[
+        Literal["auto", "f32", "f16", "bf16"],
+        Field(description="Arithmetic of the inference; auto: what the device prefers."),
+        AS_TEXT,
+    ] = "auto"
+    device: Annotated[
+        str,
+        Field(description="CPU, GPU, NPU, AUTO[:list], MULTI:list or HETERO:list."),
+        BeforeValidator(_device, json_schema_input_type=str),
+    ] = "CPU"
+    properties: Annotated[
+        dict[str, Annotated[bool | int | float | str, AS_SCALAR]],
+        Field(description="Further properties of the device's plugin, such as NUM_STREAMS: 2."),
+    ] = Field(default_factory=dict)
+    hint: Annotated[
+        Literal["latency", "throughput", "cumulative_throughput", "adaptive"],
+        Field(description="What the device optimises for."),
+        AS_TEXT,
+    ] = "throughput"
+    call: Annotated[
+        Literal["async", "sync"],
+        Field(description="How a request is waited for: by callback, or by a thread of its own."),
+        AS_TEXT,
+    ] = "async"
+    mode: Annotated[
+        Literal["shared", "independent", "batched"],
+        Field(description="One pool for all streams, one a stream, or batches."),
+        AS_TEXT,
+    ] = "shared"
+    requests: Annotated[
+        Literal["auto"] | int,
+        Field(description="Requests of the pool; auto: twice what the device prefers, plus one."),
+        BeforeValidator(
+            _requests, json_schema_input_type=Literal["auto"] | Annotated[int, Field(ge=1, le=1024)]
+        ),
+    ] = "auto"
+    batch: Annotated[
+        BatchConfig | None, Field(description="Size and patience of a batch (mode batched).")
+    ] = None
+    timeout_s: Annotated[
+        float,
+        Field(
+            gt=0,
+            le=3600,
+            description="A request older than this, in seconds, is lost and replaced.",
+        ),
+        AS_NUMBER,
+    ] = 10.0
+
+    @field_validator("classes")
+    @classmethod
+    def _classes_exist(
+        cls, classes: tuple[str, ...] | None, info: ValidationInfo
+    ) -> tuple[str, ...] | None:
+        labels = info.data.get("labels")
+        for name in classes or ():
+            # a family names what has no label class-ID
+            if isinstance(labels, tuple) and name not in labels and not NAMELESS.fullmatch(name):
+                raise fault(f"'{name[:40]}' is not among the labels{did_you_mean(name, labels)}")
+        return classes
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> Self:
+        if self.path is None and self.zoo is None:
+            raise fault("needs a path (the model's file) or a zoo name (`vidpipe models list`)")
+        if self.path is not None and self.zoo is not None:
+            raise fault("path and zoo exclude each other: keep one")
+        return self

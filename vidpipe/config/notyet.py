@@ -1,0 +1,71 @@
+"""What the file's format has and this version doesn't do yet: refused with its place, not ignored.
+
+An issue that builds one of these deletes its line.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from vidpipe.config.document import FaultLog, KeyPath, Node, TextNode, texts_at
+
+ANYTHING = re.compile(r"(?s).*")
+
+
+@dataclass(frozen=True, slots=True)
+class NotYet:
+    """One refusal.
+
+    Attributes:
+        path: Where in the file; ``*`` is any key or item.
+        values: Which texts are refused there; a mapping or list always is.
+        instead: What works now; empty where there is nothing to say.
+    """
+
+    path: str
+    values: re.Pattern[str] = ANYTHING
+    instead: str = ""
+
+
+LATER_OUTPUTS = re.compile("record|rtsp|rtmp|mqtt|webhook")
+OUTPUTS = ("defaults.outputs.*", "streams.*.outputs.*")
+
+NOT_YET = (
+    NotYet("server"),
+    NotYet("wall"),
+    NotYet("events"),
+    NotYet("outbox"),
+    NotYet("telemetry.manifest"),
+    NotYet("workers", re.compile("0*([2-9]|[1-9][0-9]+)"), "1"),
+    NotYet("models.*.mode", re.compile("independent|batched"), "shared"),
+    NotYet("models.*.call", re.compile("sync"), "async"),
+    NotYet("models.*.hint", re.compile("cumulative_throughput|adaptive"), "latency or throughput"),
+    NotYet("models.*.batch"),
+    NotYet("models.*.input.fit", re.compile("streams"), "model"),
+    NotYet(
+        "models.*.decoder",
+        re.compile("yolo|yolo-e2e|yolox|nanodet|yunet"),
+        "auto, ssd or tf-od",
+    ),
+    *(NotYet(f"{output}.type", LATER_OUTPUTS, "video or jsonl") for output in OUTPUTS),
+    *(
+        NotYet(f"{output}.{key}")
+        for output in OUTPUTS
+        for key in ("keep_days", "keep_gb", "min_free_gb")
+    ),
+)
+
+
+def find_not_yet(root: Node, faults: FaultLog) -> None:
+    """Report everything in the file that only a later version does."""
+    for row in NOT_YET:
+        pattern: KeyPath = tuple(row.path.split("."))
+        for path, place, node in texts_at(root, pattern):
+            if isinstance(node, TextNode) and (node.is_null or not row.values.fullmatch(node.text)):
+                continue
+            what = f"{path[-1]}"
+            if isinstance(node, TextNode) and row.values is not ANYTHING:
+                what = f"{path[-1]}: {node.text}"
+            instead = f"; this works: {row.instead}" if row.instead else "; leave the key out"
+            faults.add(place, path, f"not yet supported in this version: {what}{instead}")

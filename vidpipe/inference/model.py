@@ -1,0 +1,207 @@
+"""A detector, from its file to its answers: read, understood, compiled, filled and decoded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import openvino as ov
+
+from vidpipe.errors import InferenceError, ModelError
+from vidpipe.inference.checksum import sha256_of
+from vidpipe.inference.decoders.families import choose_family
+from vidpipe.inference.decoders.family import Decoder, DecodeRule, Family, Signature
+from vidpipe.inference.devices import (
+    compile_graph,
+    device_full_names,
+    optimal_requests,
+    runtime_answers,
+)
+from vidpipe.inference.geometry import Geometry
+from vidpipe.inference.graph import (
+    embed_preprocessing,
+    files_of,
+    fix_shapes,
+    read_graph,
+    reason_of,
+    signature_of,
+    spec_of,
+    take_constants,
+)
+from vidpipe.inference.labels import LabelTable, carried_labels
+from vidpipe.inference.preprocess import InputFiller
+from vidpipe.inference.request import BoundRequest
+from vidpipe.inference.settings import DetectorSettings, InputRecipe
+from vidpipe.types import Detections, Picture
+
+
+@dataclass(frozen=True, slots=True)
+class Detector:
+    """A model that has been read and understood, ready to be compiled.
+
+    Attributes:
+        path: The file.
+        settings: What was asked.
+        graph: OpenVINO's graph, with the preprocessing in it.
+        signature: What the file showed of itself.
+        family: The kind of detector.
+        recipe: How its pixels are made.
+        rule: What is kept of its answers.
+        decoder: Turns outputs into detections.
+    """
+
+    path: Path
+    settings: DetectorSettings
+    graph: ov.Model
+    signature: Signature
+    family: Family
+    recipe: InputRecipe
+    rule: DecodeRule
+    decoder: Decoder
+
+
+def read_detector(path: Path, settings: DetectorSettings, core: ov.Core | None = None) -> Detector:
+    """Read a model file and find out how it is used.
+
+    Raises:
+        ModelError: The file can't be read, no family fits it, or a setting doesn't fit the model.
+    """
+    graph = read_graph(core or ov.Core(), path, settings.name)
+    constants = take_constants(graph)
+    signature = signature_of(graph, constants)
+    family = choose_family(settings.decoder, signature, settings.name)
+    input_wh = fix_shapes(graph, settings.input.size_wh, family.input_wh, settings.name)
+    signature = signature_of(graph, constants)
+    recipe = settings.input.over(family.recipe)
+    labels = LabelTable(
+        settings.labels or carried_labels(signature.metadata),
+        background_id=family.background_id(signature),
+    )
+    rule = DecodeRule(
+        confidence=settings.confidence,
+        iou=family.iou(signature) if settings.iou is None else settings.iou,
+        labels=labels,
+        kept_ids=labels.kept_ids(settings.classes, settings.name),
+        input_wh=input_wh,
+    )
+    return Detector(
+        path=path,
+        settings=settings,
+        graph=embed_preprocessing(graph, recipe, settings.name),
+        signature=signature,
+        family=family,
+        recipe=recipe,
+        rule=rule,
+        decoder=family.decoder(signature, rule),
+    )
+
+
+class CompiledDetector:
+    """A detector on its device; `fill` and `decode` may run in any number of threads at once."""
+
+    def __init__(self, detector: Detector, compiled: ov.CompiledModel, core: ov.Core) -> None:
+        self._core = core
+        self._detector = detector
+        self._compiled = compiled
+        self._filler = InputFiller(detector.rule.input_wh, detector.recipe)
+        self._optimal = optimal_requests(compiled)
+
+    @property
+    def name(self) -> str:
+        """The model's name in the configuration."""
+        return self._detector.settings.name
+
+    @property
+    def optimal_requests(self) -> int:
+        """How many requests keep the device busy, as it says itself."""
+        return self._optimal
+
+    @property
+    def input_wh(self) -> tuple[int, int]:
+        """Width and height of the model's input in pixels."""
+        return self._filler.input_wh
+
+    def create_request(self) -> BoundRequest:
+        """Return a new request with tensors of its own.
+
+        Raises:
+            ModelError: The device has no room for another.
+        """
+        try:
+            return BoundRequest(self._compiled)
+        except RuntimeError as error:
+            raise ModelError(
+                f"model {self.name}: no further request: {reason_of(error)}"
+            ) from error
+
+    def fill(self, request: BoundRequest, picture: Picture) -> Geometry:
+        """Write a picture into a request's tensor and return where it lies there."""
+        request.geometry = self._filler.fill(picture, request.tensor, request.geometry)
+        return request.geometry
+
+    def decode(self, request: BoundRequest, geometry: Geometry) -> Detections:
+        """Return what a finished request found, in pixels of the frame.
+
+        Raises:
+            InferenceError: The outputs are not what the model promised.
+        """
+        return self._detector.decoder(request.outputs(), geometry)
+
+    def infer_once(self, picture: Picture, timeout_s: float = 60.0) -> Detections:
+        """Detect in one picture, with a request of its own, and wait for the answer.
+
+        Raises:
+            InferenceError: The device failed or took longer than the time.
+        """
+        request = self.create_request()
+        geometry = self.fill(request, picture)
+        request.start()
+        if not request.wait(timeout_s):
+            request.cancel()
+            raise InferenceError(f"model {self.name}: no answer within {timeout_s:g} s")
+        return self.decode(request, geometry)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the deployment record: what was asked and what the runtime answered.
+
+        All values are what JSON can hold.
+        """
+        detector, compiled = self._detector, self._compiled
+        settings, recipe = detector.settings, detector.recipe
+        return {
+            "model": self.name,
+            "path": str(detector.path),
+            "sha256": {path.name: sha256_of(path) for path in files_of(detector.path)},
+            "family": detector.family.name,
+            "input": {
+                "shape": list(compiled.input(0).shape),
+                "element_type": compiled.input(0).element_type.get_type_name(),
+                "color": recipe.color.value,
+                "resize": recipe.resize.value,
+                "mean": list(recipe.mean),
+                "scale": list(recipe.scale),
+            },
+            "outputs": [str(spec_of(port)) for port in compiled.outputs],
+            "confidence": detector.rule.confidence,
+            "iou": detector.rule.iou,
+            "device": settings.device,
+            "device_names": device_full_names(self._core, compiled),
+            "precision": settings.precision.value,
+            "hint": settings.hint.value,
+            "properties": dict(settings.properties),
+            "optimal_requests": self.optimal_requests,
+            "runtime": runtime_answers(compiled),
+            "openvino": ov.get_version(),
+        }
+
+
+def compile_detector(path: Path, settings: DetectorSettings) -> CompiledDetector:
+    """Read a model file and compile it for its device.
+
+    Raises:
+        ModelError: See `read_detector`; or the device isn't here, or refuses.
+    """
+    core = ov.Core()
+    detector = read_detector(path, settings, core)
+    return CompiledDetector(detector, compile_graph(core, detector.graph, settings), core)

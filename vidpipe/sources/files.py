@@ -1,0 +1,61 @@
+"""What is wrong with a path, in plain words, before and after a decoder has tried it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vidpipe.errors import SourceCause, SourceError
+
+
+def require_file(path: Path) -> None:
+    """Check what can be said without a decoder.
+
+    Raises:
+        SourceError: The path is missing (NOT_FOUND), forbidden (REFUSED), a directory or empty
+            (FORMAT).
+    """
+    try:
+        is_directory = path.is_dir()
+        is_empty = path.stat().st_size == 0 and path.is_file()
+    except (OSError, ValueError) as exc:
+        raise file_error(path, exc) from None
+    if is_directory:
+        raise SourceError(
+            f"{path} is a directory: give its files, or a pattern such as {path}/*.mp4",
+            SourceCause.FORMAT,
+        )
+    if is_empty:
+        raise SourceError(f"{path} is empty: there is no video in it", SourceCause.FORMAT)
+
+
+def file_error(path: Path, exc: Exception, reason: str | None = None) -> SourceError:
+    """Return the error of a file that couldn't be opened.
+
+    Args:
+        path: The file.
+        exc: What the system or the decoder's library raised.
+        reason: What that says beyond "invalid data"; None for the system's own errors.
+    """
+    if isinstance(exc, PermissionError):
+        return SourceError(
+            f"{path} may not be read by this user: change its permissions", SourceCause.REFUSED
+        )
+    # A ValueError of the system's: a zero byte in the name.
+    if isinstance(exc, (FileNotFoundError, NotADirectoryError)) or reason is None:
+        return SourceError(f"there is no file {path}: check the path", SourceCause.NOT_FOUND)
+    if not reason and _begins_like_mp4(path):
+        return SourceError(
+            f"{path} is an MP4 without its index: the recording was not finished, or its end is "
+            "missing; a repair program may bring it back",
+            SourceCause.FORMAT,
+        )
+    note = f" ({reason})" if reason else ""
+    return SourceError(f"{path} is not a video file that can be read{note}", SourceCause.FORMAT)
+
+
+def _begins_like_mp4(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(8)[4:] == b"ftyp"
+    except OSError:
+        return False
