@@ -54,7 +54,7 @@ def plane_means(
 ) -> ov.Model:
     """Return an SSD whose one box tells what the model saw.
 
-    Its class is 1, its score the mean of plane 0, and its box (0, 0) to the means of planes 1 and 2.
+    Its class is 1, its score the mean of plane 0, its corner the means of planes 1 and 2.
     """
     image = picture_parameter(shape, element_type=element_type)
     is_planar = shape[1] == 3
@@ -73,3 +73,19 @@ def saved(graph: ov.Model, folder: Path, name: str = "tiny") -> Path:
     path = folder / f"{name}.xml"
     ov.save_model(graph, path, compress_to_fp16=False)
     return path
+
+
+def brittle() -> ov.Model:
+    """Return an SSD that finds one thing in every picture, and whose inference fails on white.
+
+    The failure is the device's own: a broadcast to a shape that is reckoned from the picture.
+    """
+    image = picture_parameter()
+    mean = ops.reduce_mean(ops.convert(image, ov.Type.f32), np.array([0, 1, 2, 3]))
+    is_white = ops.convert(ops.greater(mean, np.float32(225.0)), ov.Type.i64)
+    width = ops.unsqueeze(ops.add(ops.constant(np.int64(7)), is_white), np.array(0))
+    row = ops.constant(np.array([0, 1, 0.9, 0.25, 0.25, 0.5, 0.75], np.float32))
+    row = ops.add(row, ops.multiply(mean, np.float32(0.0)))
+    rows = ops.reshape(ops.broadcast(row, width), np.array([1, 1, 1, 7]), special_zero=False)
+    rows.output(0).set_names({"detection_out"})
+    return ov.Model([ops.result(rows)], [image], "brittle")

@@ -85,7 +85,7 @@ def modules() -> law.Modules:
 @pytest.mark.parametrize("name", RULES)
 def test_vidpipe_keeps_the_law(name: str, modules: law.Modules) -> None:
     assert len(modules) > len(FLOOR)
-    faults = list(RULES[name](modules))
+    faults = dict.fromkeys(RULES[name](modules))
     assert not faults, "\n".join(faults)
 
 

@@ -85,7 +85,7 @@ def _result(submission: Submission) -> FrameResult:
     try:
         return FrameResult(frame, submission.detections())
     except InferenceError as exc:
-        error = str(exc)
+        error = str(exc) or repr(exc)
     except Exception as exc:  # noqa: BLE001 - the boundary of a stage: one frame fails, no other
         logger.bind(stream=frame.stream).opt(exception=exc).error("frame {}", frame.number)
         error = f"{type(exc).__name__}: {exc}"

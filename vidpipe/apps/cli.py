@@ -85,8 +85,8 @@ def check(
             print(json.dumps(document_from_report(report), ensure_ascii=False, indent=2))
         else:
             console = Console()
-            for table in tables_from_report(report):
-                console.print(table)
+            for part in tables_from_report(report):
+                console.print(part, markup=False, highlight=False, soft_wrap=isinstance(part, str))
         _leave(0 if report.is_good else 1, must_leave=True)
 
 

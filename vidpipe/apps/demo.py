@@ -12,7 +12,7 @@ from vidpipe.apps.live import RunResult, run
 from vidpipe.apps.signals import StopSignals
 from vidpipe.config.model import ModelConfig
 from vidpipe.config.outputs import JsonlOutput, VideoOutput
-from vidpipe.config.schema import Config
+from vidpipe.config.schema import Config, default_cache_dir
 from vidpipe.config.stream import StreamConfig
 from vidpipe.inference.zoo import fetch_clip, fetch_model
 
@@ -37,6 +37,7 @@ def demo_config(clip: Path, folder: Path, streams: int) -> Config:
     """Return the demo's configuration: one clip, watched so many times."""
     return Config(
         version=1,
+        cache_dir=default_cache_dir(),
         models={"person": ModelConfig(zoo=MODEL)},
         streams=tuple(
             StreamConfig(

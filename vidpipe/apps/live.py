@@ -28,7 +28,6 @@ from vidpipe.apps.status import (
 )
 from vidpipe.config.schema import Config
 from vidpipe.runtime.logs import Logging
-from vidpipe.types import StreamState
 
 _TICK_S = 0.1
 _TABLE_EVERY_S = 1.0
@@ -112,8 +111,7 @@ def exit_code(pipeline: Pipeline) -> int:
     if pipeline.outcome.failures:
         return 1
     for unit in pipeline.streams:
-        report = unit.capture.report()
-        if report.error and not report.has_been_up:
+        if unit.capture.is_live and not unit.capture.report().has_been_up:
             return 1  # a camera that never came up
         if unit.meter.snapshot().errors.get("inference"):
             return 1
@@ -201,8 +199,11 @@ def _say_end(pipeline: Pipeline, rows: list[StreamRow], console: Console) -> Non
             logger.info("{}", line_from_row(row))
     for failure in pipeline.outcome.failures:
         logger.error("{} {}: {}", failure.stream or "vidpipe", failure.part, failure.error)
-    for row in rows:
-        if row.state is StreamState.BACKING_OFF:
-            logger.warning("{} was down at the stop: {}", row.stream, row.detail)
+    for unit in pipeline.streams:
+        report = unit.capture.report()
+        if unit.capture.is_live and not report.has_been_up:
+            logger.error("{} never came up: {}", unit.stream, report.error or "still opening")
+        elif report.error and unit.capture.is_live:
+            logger.warning("{} was down at the stop: {}", unit.stream, report.error)
     for loss in pipeline.lost:
         logger.error("lost by the stop: {}", loss)

@@ -23,6 +23,8 @@ SCHEMES = (
 LISTENING = frozenset({"udp", "tcp", "srt", "rtp"})
 """These may have no host: they wait for whoever sends."""
 
+PORTS = 65_536
+
 URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)(.*)", re.DOTALL)
 EMBEDDED_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)([^\s/?#]*)@")
 # "user:pa/ss@host": an unescaped / in the password; but "host:554/path@2x" is no password
@@ -108,9 +110,7 @@ def _url_fault(url: Url) -> str | None:
         " or put it under connect.username and connect.password"
     )
     host, port = split_port(url.host)
-    if port and not (
-        port.isascii() and port.isdigit() and len(port) <= 5 and 0 < int(port) < 65536
-    ):
+    if port and not (re.fullmatch("[0-9]{1,5}", port) and 0 < int(port) < PORTS):
         return f"the port in the URL is not a number from 1 to 65535{hint}"
     if not host and scheme not in LISTENING:
         return f"the URL names no host{hint}"

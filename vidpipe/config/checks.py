@@ -20,6 +20,7 @@ from vidpipe.config.document import (
     show,
     text_of,
 )
+from vidpipe.config.model import origin_fault
 from vidpipe.config.suggest import did_you_mean, listed
 
 START_PATTERN = "[0-9]{8}T[0-9]{6}Z"
@@ -51,6 +52,7 @@ def cross_check(root: MapNode, origins: Mapping[int, int], faults: FaultLog) -> 
     """Report duplicate ids, models and streams that don't exist, and outputs that collide."""
     streams = list(_streams(root, origins))
     ids = _check_ids(streams, faults)
+    _check_origins(root.get("models"), faults)
     _check_models(root.get("models"), streams, faults)
     _check_targets(list(_targets(streams)), faults)
     _check_groups(root, ids, faults)
@@ -79,13 +81,26 @@ def _check_ids(streams: list[Stream], faults: FaultLog) -> set[str]:
     return set(first)
 
 
+def _check_origins(models: Node | None, faults: FaultLog) -> None:
+    for name, entry in models.entries.items() if isinstance(models, MapNode) else ():
+        if isinstance(entry.node, MapNode):
+            has_path, has_zoo = (_is_given(entry.node.get(key)) for key in ("path", "zoo"))
+            wrong = origin_fault(has_path=has_path, has_zoo=has_zoo)
+            if wrong:
+                faults.add(entry.key_place, ("models", name), wrong)
+
+
+def _is_given(node: Node | None) -> bool:
+    return node is not None and not (isinstance(node, TextNode) and node.is_null)
+
+
 def _check_models(models: Node | None, streams: list[Stream], faults: FaultLog) -> None:
     if not isinstance(models, MapNode) or not models.entries:
         return
     names = [show(name) for name in models.entries]
     for stream in streams:
         node = stream.node.get("model")
-        if node is None or (isinstance(node, TextNode) and node.is_null):
+        if node is None or not _is_given(node):
             if len(names) > 1:
                 faults.add(
                     stream.node.place,

@@ -205,6 +205,7 @@ class FaultLog:
     """The faults found so far, each once."""
 
     _found: dict[tuple[Place, str], Fault] = field(default_factory=dict)
+    _places: set[Place] = field(default_factory=set)
     _blocked: set[Place] = field(default_factory=set)
 
     def add(self, place: Place, path: KeyPath, message: str) -> None:
@@ -212,6 +213,7 @@ class FaultLog:
         if place not in self._blocked:
             fault = Fault(place=str(place), key=key_text(path), message=redact(message))
             self._found.setdefault((place, message), fault)
+            self._places.add(place)
 
     def block(self, place: Place, path: KeyPath, message: str) -> None:
         """Keep a fault after which nothing more that is said about this value can help."""
@@ -220,7 +222,7 @@ class FaultLog:
 
     def has_place(self, place: Place) -> bool:
         """Return True if something is wrong exactly there."""
-        return place in self._blocked or any(known == place for known, _ in self._found)
+        return place in self._places
 
     def error(self) -> ConfigError | None:
         """Return all faults in the order of the file, or None where there are none."""

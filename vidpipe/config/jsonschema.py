@@ -7,6 +7,7 @@ like a number. What needs the whole file (ids, references, paths) is left to ``l
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from vidpipe.config.schema import Config
@@ -90,6 +91,8 @@ def _choices(schema: dict[str, Any]) -> list[dict[str, Any]]:
         return [schema, FLAG_WORDS, VARIABLE]
     if kind in ("number", "integer") or "enum" in schema or "const" in schema:
         return [schema, VARIABLE]
+    if kind == "string" and re.search(schema.get("pattern", ""), "5") is None:
+        return [schema, VARIABLE]  # no number could be meant
     if kind == "string":
         return [{**schema, "type": ["string", "number", "boolean"]}, VARIABLE]
     return [schema]

@@ -36,7 +36,7 @@ from vidpipe.config.notyet import find_not_yet
 from vidpipe.config.overrides import apply_override, override_place
 from vidpipe.config.schema import Config
 from vidpipe.config.secrecy import forms_of, secrets_in
-from vidpipe.config.textfile import decode_text, read_text
+from vidpipe.config.textfile import decode_text, read_text, show_name
 from vidpipe.config.variables import SubstitutionError, Variables, read_env_lines, refused
 from vidpipe.config.wording import report
 from vidpipe.errors import ConfigError, Fault
@@ -177,7 +177,7 @@ def _read_env_file(root: MapNode, variables: Variables, folder: Path, faults: Fa
     if not text.strip():
         return  # ${NAME:-}: there is none today
     path = Path(input_path(text, folder))
-    variables.file_name = show(str(path))
+    variables.file_name = show_name(path)
     try:
         variables.from_file = read_env_lines(read_text(path), str(path), faults)
     except ConfigError as error:
@@ -278,17 +278,20 @@ class _TreeReader:
         elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
             self._finish()
 
-    def _path(self) -> KeyPath:
-        """Return the path of what is open last."""
+    def _path(self, parents: Sequence[_Open]) -> KeyPath:
+        """Return the path of what comes next in the innermost of these."""
         return tuple(
-            len(parent.items) if parent.key is None else parent.key[0] for parent in self._open[:-1]
+            parent.key[0] if parent.key else "?" if parent.is_map else len(parent.items)
+            for parent in parents
         )
 
     def _check_tag(self, event: Any, place: Place) -> None:
         # the tag isn't shown: an unquoted password may begin with !
         if event.tag not in (None, "!"):
             self._faults.block(
-                place, (), "tags (words that begin with !) are not taken: quote the text"
+                place,
+                self._path(self._open),
+                "tags (words that begin with !) are not taken: quote the text",
             )
 
     def _alias(self, name: str, place: Place) -> None:
@@ -339,7 +342,7 @@ class _TreeReader:
             known = parent.entries[key].key_place
             self._faults.add(
                 key_place,
-                (*self._path(), key),
+                (*self._path(self._open[:-1]), key),
                 f"the key '{show(key)}' is given twice: first at {known}, and again here",
             )
         else:

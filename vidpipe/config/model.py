@@ -27,8 +27,18 @@ from vidpipe.config.values import (
 
 DEVICES = ("CPU", "GPU", "NPU", "AUTO", "MULTI", "HETERO", "BATCH")
 REQUESTS_MAX = 1024
+CHANNELS = 3
 NAMELESS = re.compile(r"class-[0-9]+")
 DEVICE = re.compile(r"([A-Z]+)(\.[A-Z0-9_.]+)?(:\s*-?[A-Z][A-Z0-9_.]*(\([0-9]+\))?(,.+)?)?")
+
+
+def origin_fault(*, has_path: bool, has_zoo: bool) -> str | None:
+    """Return what is wrong with where a model comes from, or None."""
+    if has_path and has_zoo:
+        return "path and zoo exclude each other: keep one"
+    if not has_path and not has_zoo:
+        return "needs a path (the model's file) or a zoo name (`vidpipe models list`)"
+    return None
 
 
 def _device(value: object) -> object:
@@ -58,8 +68,10 @@ def _labels(value: object) -> object:
 def _three(value: object) -> object:
     """Take three numbers, or one for all three channels."""
     if isinstance(value, list | tuple):
+        if len(value) != CHANNELS:
+            raise fault(f"expected three numbers, or one for all three; these are {len(value)}")
         return tuple(number(part) for part in value)
-    return (number(value),) * 3
+    return (number(value),) * CHANNELS
 
 
 def _divisors(value: object) -> object:
@@ -255,8 +267,7 @@ class ModelConfig(Section):
 
     @model_validator(mode="after")
     def _one_origin(self) -> Self:
-        if self.path is None and self.zoo is None:
-            raise fault("needs a path (the model's file) or a zoo name (`vidpipe models list`)")
-        if self.path is not None and self.zoo is not None:
-            raise fault("path and zoo exclude each other: keep one")
+        wrong = origin_fault(has_path=self.path is not None, has_zoo=self.zoo is not None)
+        if wrong:
+            raise fault(wrong)
         return self

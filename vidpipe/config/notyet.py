@@ -19,13 +19,19 @@ class NotYet:
 
     Attributes:
         path: Where in the file; ``*`` is any key or item.
-        values: Which texts are refused there; a mapping or list always is.
+        values: Which texts are refused there; ``ANYTHING`` also refuses a mapping or list.
         instead: What works now; empty where there is nothing to say.
     """
 
     path: str
     values: re.Pattern[str] = ANYTHING
     instead: str = ""
+
+    def refuses(self, node: Node) -> bool:
+        """Return True if this is what isn't done yet; an empty value never is."""
+        if isinstance(node, TextNode):
+            return not node.is_null and self.values.fullmatch(node.text) is not None
+        return self.values is ANYTHING
 
 
 LATER_OUTPUTS = re.compile("record|rtsp|rtmp|mqtt|webhook")
@@ -62,10 +68,10 @@ def find_not_yet(root: Node, faults: FaultLog) -> None:
     for row in NOT_YET:
         pattern: KeyPath = tuple(row.path.split("."))
         for path, place, node in texts_at(root, pattern):
-            if isinstance(node, TextNode) and (node.is_null or not row.values.fullmatch(node.text)):
+            if not row.refuses(node):
                 continue
-            what = f"{path[-1]}"
+            what = str(path[-1])
             if isinstance(node, TextNode) and row.values is not ANYTHING:
-                what = f"{path[-1]}: {node.text}"
+                what += f": {node.text}"  # one of the words above, so no secret
             instead = f"; this works: {row.instead}" if row.instead else "; leave the key out"
             faults.add(place, path, f"not yet supported in this version: {what}{instead}")

@@ -99,7 +99,8 @@ def locate(root: Node, path: KeyPath, kind: str) -> tuple[Place, KeyPath, Node]:
         reached.append(part)
     if kind == "missing":
         return place, path, node
-    if isinstance(node, TextNode) and kind != "extra_forbidden":
+    is_value = not isinstance(node, MapNode) or kind in SHAPES or kind.startswith("union_tag")
+    if is_value and kind != "extra_forbidden":
         place = node.place
     return place, tuple(reached), node
 
@@ -149,7 +150,8 @@ def _of_text(error: ErrorDetails, given: str, name: str) -> str:
     if kind == "too_long":
         return f"takes at most {context['max_length']} of them"
     if kind in ("string_too_long", "string_too_short"):
-        return f"must have 1 to {context.get('max_length', 'more')} characters"
+        most = context.get("max_length")
+        return f"may have at most {most} characters" if most else "a name may not be empty"
     if kind == "string_unicode":
         return "holds bytes that are not UTF-8"
     if kind == "string_pattern_mismatch":

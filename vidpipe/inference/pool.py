@@ -247,6 +247,7 @@ class Pool:
     def _replace(self, slot: Slot) -> None:
         """Cancel and park a slot's request, and put a new one in its place."""
         slot.request.cancel()
+        slot.submission = None  # its frame's pixels can go
         is_old = slot.detector is not self._detector
         with self._lock:
             (self._left_behind if is_old else self._parked).append(slot)

@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,13 @@ def measures_of(size_wh: tuple[int, int]) -> Measures:
     )
 
 
+class _Paint(NamedTuple):
+    """The two colours of a tag, as they are on a canvas."""
+
+    paper: Yuv
+    ink: Yuv
+
+
 class Annotator:
     """Draws results on canvases of any size."""
 
@@ -75,7 +82,7 @@ class Annotator:
         self._typesetter = typesetter
         self._name = name
         self._should_show_time = should_show_time
-        self._patches: OrderedDict[tuple[str, int, int, int, int, Yuv, Yuv], Patch] = OrderedDict()
+        self._patches: OrderedDict[tuple[str, int, int, int, int, _Paint], Patch] = OrderedDict()
 
     def draw(self, canvas: Canvas, result: FrameResult) -> None:
         """Draw a result on its picture's canvas.
@@ -103,30 +110,29 @@ class Annotator:
         taken: _Places,
     ) -> None:
         """Draw all outlines, the surest object's on top, then the tags that find a place."""
-        colors = {label: color_of(label) for label in set(detections.labels)}
-        yuvs = {label: canvas.yuv(color) for label, color in colors.items()}
+        paints = {label: _paint(canvas, color_of(label)) for label in set(detections.labels)}
         for box, label in zip(reversed(boxes), reversed(detections.labels), strict=True):
-            canvas.outline(box, measures.line, yuvs[label])
+            canvas.outline(box, measures.line, paints[label].paper)
         if not measures.tag:
             return
         for index, (box, label) in enumerate(zip(boxes, detections.labels, strict=True)):
-            patches = self._tag(canvas, detections, index, colors[label], measures)
+            patches = self._tag(canvas, detections, index, paints[label], measures)
             place = taken.place(box, _size_of(patches), measures.line)
             if place is not None:
                 _paste(canvas, patches, *place)
 
     def _tag(
-        self, canvas: Canvas, detections: Detections, index: int, color: Bgr, measures: Measures
+        self, canvas: Canvas, detections: Detections, index: int, paint: _Paint, measures: Measures
     ) -> list[Patch]:
         """Return an object's tag as its pieces: the class, the track, the score."""
         score = float(detections.scores[index])
         numbers = [f"{100 * score:.0f}%" if np.isfinite(score) else "?"]
         if detections.track_ids and detections.track_ids[index] is not None:
             numbers.insert(0, f"#{detections.track_ids[index]}")
-        tail = [self._patch(canvas, text, color, measures, is_first=False) for text in numbers]
+        tail = [self._patch(canvas, text, paint, measures, is_first=False) for text in numbers]
         room = round(canvas.content_wh[0] * _WIDEST_TAG) - sum(patch.size_wh[0] for patch in tail)
         label = detections.labels[index]
-        return [self._patch(canvas, label, color, measures, max_width_px=room), *tail]
+        return [self._patch(canvas, label, paint, measures, max_width_px=room), *tail]
 
     def _captions(
         self, canvas: Canvas, result: FrameResult, measures: Measures
@@ -135,17 +141,20 @@ class Annotator:
         if not measures.tag:
             return
         width, height = canvas.content_wh
+        shade = _paint(canvas, SHADE)
         if self._name:
-            yield [self._patch(canvas, self._name, SHADE, measures, max_width_px=width)], 0, 0
+            yield [self._patch(canvas, self._name, shade, measures, max_width_px=width)], 0, 0
         if result.verdict is Verdict.FAILED:
-            patch = self._patch(canvas, NO_ANSWER, ALARM, measures, max_width_px=width)
+            patch = self._patch(
+                canvas, NO_ANSWER, _paint(canvas, ALARM), measures, max_width_px=width
+            )
             yield [patch], width - patch.size_wh[0], measures.tag if self._name else 0
         if self._should_show_time and result.frame.time is not None:
             pieces = [
                 self._patch(
                     canvas,
                     text,
-                    SHADE,
+                    shade,
                     measures,
                     is_first=not index,
                     has_gap=not text.endswith(":"),
@@ -158,7 +167,7 @@ class Annotator:
         self,
         canvas: Canvas,
         text: str,
-        color: Bgr,
+        paint: _Paint,
         measures: Measures,
         *,
         max_width_px: int | None = None,
@@ -168,9 +177,9 @@ class Annotator:
         """Return a piece of a tag, from the cache where it is there.
 
         Args:
-            canvas: Says how colours are made.
+            canvas: Says how wide the picture is.
             text: What to write.
-            color: Of the paper; the ink follows.
+            paint: Paper and ink.
             measures: Sizes.
             max_width_px: Room for the piece; None for the picture's width.
             is_first: Whether paper stands before the text.
@@ -180,13 +189,12 @@ class Annotator:
         gap = measures.pad if has_gap else 0
         room = canvas.content_wh[0] if max_width_px is None else max_width_px
         room = max(0, room - lead - gap)
-        fill, ink = canvas.yuv(color), canvas.yuv(ink_on(color))
-        key = (text, measures.font, room, lead, gap, fill, ink)
+        key = (text, measures.font, room, lead, gap, paint)
         patch = self._patches.get(key)
         if patch is None:
             mask = self._typesetter.mask(text, measures.font, room)
             padded = np.pad(mask, ((0, 0), (lead, gap)))
-            patch = self._patches[key] = _colored(padded, fill, ink)
+            patch = self._patches[key] = _colored(padded, paint)
             if len(self._patches) > _CACHED_PATCHES:
                 self._patches.popitem(last=False)
         else:
@@ -249,23 +257,34 @@ def _scaled_boxes(
 ) -> list[Box]:
     """Return the boxes on the canvas's grid of even pixels, inside it and at least one cell."""
     width, height = canvas_wh
-    ratios = np.array([width / picture_wh[0], height / picture_wh[1]] * 2)
-    limits = np.array([width, height] * 2)
-    boxes = np.nan_to_num(detections.boxes_xyxy.astype(np.float64) * ratios, posinf=limits.max())
-    even = 2 * np.rint(np.clip(boxes, 0, limits) / 2).astype(np.int64)
-    even[:, :2] = np.minimum(even[:, :2], np.maximum(0, (limits[:2] - 1) // 2 * 2))
-    even[:, 2:] = np.maximum(even[:, 2:], even[:, :2] + 2)
-    return [(x1, y1, x2, y2) for x1, y1, x2, y2 in even.tolist()]
+    ratio_x, ratio_y = width / picture_wh[0], height / picture_wh[1]
+    boxes: list[Box] = []
+    for x1, y1, x2, y2 in detections.boxes_xyxy.tolist():
+        left, top = _even(x1 * ratio_x, width - 1), _even(y1 * ratio_y, height - 1)
+        right = max(left + 2, _even(x2 * ratio_x, width + 1))
+        boxes.append((left, top, right, max(top + 2, _even(y2 * ratio_y, height + 1))))
+    return boxes
 
 
-def _colored(mask: Pixels, fill: Yuv, ink: Yuv) -> Patch:
-    """Return a mask as opaque planes; chroma takes the mean of each two by two pixels of ink."""
+def _even(value: float, limit: int) -> int:
+    """Round to an even number from 0 to a limit; what is no number becomes 0."""
+    if value >= limit:
+        return limit // 2 * 2
+    return 2 * round(value / 2) if value > 0 else 0
+
+
+def _paint(canvas: Canvas, color: Bgr) -> _Paint:
+    return _Paint(canvas.yuv(color), canvas.yuv(ink_on(color)))
+
+
+def _colored(mask: Pixels, paint: _Paint) -> Patch:
+    """Return a mask as opaque planes; chroma takes the mean ink of each two by two pixels."""
     height, width = mask.shape
     half = mask.reshape(height // 2, 2, width // 2, 2).mean(axis=(1, 3)) / 255
     full = mask / 255
     planes = [
         np.rint(paper + (color - paper) * alpha).astype(np.uint8)
-        for alpha, paper, color in zip((full, half, half), fill, ink, strict=True)
+        for alpha, paper, color in zip((full, half, half), paint.paper, paint.ink, strict=True)
     ]
     return Patch(*planes)
 

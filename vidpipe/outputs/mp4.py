@@ -45,6 +45,12 @@ _CHECKED_WHOLE_BYTES = 512_000_000
 """A larger file is checked by its index and last packets: reading it all would hold the stop."""
 _MATRICES = {ColorMatrix.BT601: 6, ColorMatrix.BT709: 1, ColorMatrix.BT2020: 9}
 """ITU-T H.273, table 4."""
+_PRIMARIES = {ColorMatrix.BT601: 1, ColorMatrix.BT709: 1, ColorMatrix.BT2020: 9}
+_TRANSFER = 1
+"""Tables 2 and 3, BT.709's: pictures don't carry theirs. A browser takes no word of the matrix and
+the range where these are missing, and these are the ones that make it change nothing else."""
+_HEAD_BYTES = 1 << 16
+"""More than the header of a file with one video stream."""
 _LIMITED, _FULL = 1, 2
 """FFmpeg's AVColorRange."""
 
@@ -99,6 +105,7 @@ class Mp4File:
         self._base_key_ticks = round(_KEY_EVERY_S / time_base)
         self._container: OutputContainer | None = None
         self._descriptor = -1
+        self._whole_bytes = 0
         width, height = picture_format.size_wh
         if max(width, height) > LARGEST_SIDE_PX:
             raise SinkError(
@@ -122,10 +129,11 @@ class Mp4File:
             "w",
             format="mp4",
             options={
-                "movflags": "hybrid_fragmented",
+                # The header waits for the first fragment: written at once, it has a wrong edit
+                # list, or forgets that a recording starts later than 0.
+                "movflags": "hybrid_fragmented+delay_moov",
                 "frag_duration": "1000000",
                 "flush_packets": "1",
-                "use_editlist": "1",  # a recording that starts later than 0 keeps that
             },
         )
         video: VideoStream = self._container.add_stream(
@@ -148,6 +156,8 @@ class Mp4File:
         context: VideoCodecContext = video.codec_context
         context.time_base = self.time_base
         context.colorspace = _MATRICES[wanted.matrix]
+        context.color_primaries = _PRIMARIES[wanted.matrix]
+        context.color_trc = _TRANSFER
         context.color_range = _FULL if wanted.is_full_range else _LIMITED
         context.open()
         self._video = video
@@ -188,6 +198,7 @@ class Mp4File:
                 self._mux(None, shown_ticks)
                 if self._container is not None:
                     self._container.close()
+                    self._container = None
                 os.fsync(self._descriptor)
                 self._check()
             finally:
@@ -195,14 +206,28 @@ class Mp4File:
             return publish(self.path, self._wanted)
 
     def abandon(self) -> None:
-        """Let go of everything native; what is on the disk stays, under its temporary name."""
+        """Let go of everything native; the whole fragments stay, under their temporary name."""
         container, self._container = self._container, None
-        if container is not None:
-            with suppress(FFmpegError, OSError, ValueError):
-                container.close()
+        with suppress(FFmpegError, OSError, ValueError):
+            if container is not None:
+                self._close_without_index(container)
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+    def _close_without_index(self, container: OutputContainer) -> None:
+        """Close, and undo what the muxer does to the file meanwhile.
+
+        On a full disk it would turn the fragments' header into plain data and then have no room for
+        the index that replaces it.
+        """
+        head = os.pread(self._descriptor, _HEAD_BYTES, 0)[: self._whole_bytes]
+        with suppress(FFmpegError, OSError, ValueError):
+            container.close()
+        os.ftruncate(self._descriptor, self._whole_bytes)
+        os.pwrite(self._descriptor, head, 0)
+        if not self._whole_bytes:
+            self.path.unlink(missing_ok=True)
 
     def _mux(self, frame: av.VideoFrame | None, shown_ticks: int) -> None:
         if self._container is None:
@@ -210,6 +235,8 @@ class Mp4File:
         for packet in self._video.encode(frame):
             packet.duration = shown_ticks
             self._container.mux(packet)
+            # The muxer holds back a fragment until it is whole, then flushes it.
+            self._whole_bytes = os.fstat(self._descriptor).st_size
 
     def _check(self) -> None:
         """Raise unless the file on the disk has every frame that was encoded."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from loguru import Message, Record
 
 MASK = "***"
-_USERINFO = re.compile(r"(://)(?:[^\s/]*|[^\s/:@\[]*:(?!\d*[/?#])[^\s@]*)@")
+_USERINFO = re.compile(r"(://)(?:[^\s/]*|[^\s/:@\[]*:(?!\d+[/?#])[^\s@]{0,256})@")
 """Without the scheme, which would be looked for in vain at every letter of a long text. A raw slash
 in a password is no end of it, unless what stands before it can be a port."""
 _QUERY_SECRET = re.compile(

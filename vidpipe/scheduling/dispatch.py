@@ -184,7 +184,9 @@ class Dispatcher:
                 return None
             intake = self._intakes[stream]
             frame = intake.lane.take(self._clock())
-            intake.has_room.notify()
+            if intake.lane.is_half_empty:
+                # Not at every frame: waking a thread costs more than anything else here.
+                intake.has_room.notify()
             if frame is not None:
                 if not intake.sampler.is_due(frame):
                     return PassedFrame(frame, intake.next_sequence())

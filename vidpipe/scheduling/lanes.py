@@ -47,6 +47,11 @@ class Lane:
         """True if a producer has to wait before it may ``put``."""
         return self._policy.overflow is Overflow.BLOCK and len(self._frames) >= self._policy.size
 
+    @property
+    def is_half_empty(self) -> bool:
+        """True if it is worth while to wake a producer that waits for room."""
+        return len(self._frames) <= self._policy.size // 2
+
     def put(self, frame: Frame) -> None:
         """Append a frame; in a full lane the oldest gives way."""
         if len(self._frames) >= self._policy.size:

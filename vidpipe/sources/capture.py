@@ -106,6 +106,11 @@ class Capture:
         """Return what became of the capture so far."""
         return self._report
 
+    @property
+    def is_live(self) -> bool:
+        """True if the source, as far as it is known, has no end of its own."""
+        return self._is_live
+
     def stop(self) -> None:
         """Ask the loop to end after the frame at hand; a native call may hold it longer."""
         self._stop.set()

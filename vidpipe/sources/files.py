@@ -7,6 +7,12 @@ from pathlib import Path
 from vidpipe.errors import SourceCause, SourceError
 
 
+def shown(path: Path) -> str:
+    """Return a path for messages: on one line, and in characters that any log can write."""
+    text = str(path).encode("utf-8", "backslashreplace").decode()
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
 def require_file(path: Path) -> None:
     """Check what can be said without a decoder.
 
@@ -21,11 +27,12 @@ def require_file(path: Path) -> None:
         raise file_error(path, exc) from None
     if is_directory:
         raise SourceError(
-            f"{path} is a directory: give its files, or a pattern such as {path}/*.mp4",
+            f"{shown(path)} is a directory: give its files, or a pattern such as "
+            f"{shown(path / '*.mp4')}",
             SourceCause.FORMAT,
         )
     if is_empty:
-        raise SourceError(f"{path} is empty: there is no video in it", SourceCause.FORMAT)
+        raise SourceError(f"{shown(path)} is empty: there is no video in it", SourceCause.FORMAT)
 
 
 def file_error(path: Path, exc: Exception, reason: str | None = None) -> SourceError:
@@ -36,21 +43,23 @@ def file_error(path: Path, exc: Exception, reason: str | None = None) -> SourceE
         exc: What the system or the decoder's library raised.
         reason: What that says beyond "invalid data"; None for the system's own errors.
     """
+    name = shown(path)
     if isinstance(exc, PermissionError):
         return SourceError(
-            f"{path} may not be read by this user: change its permissions", SourceCause.REFUSED
+            f"{name} may not be read by this user: change its permissions",
+            SourceCause.REFUSED,
         )
     # A ValueError of the system's: a zero byte in the name.
     if isinstance(exc, (FileNotFoundError, NotADirectoryError)) or reason is None:
-        return SourceError(f"there is no file {path}: check the path", SourceCause.NOT_FOUND)
+        return SourceError(f"there is no file {name}: check the path", SourceCause.NOT_FOUND)
     if not reason and _begins_like_mp4(path):
         return SourceError(
-            f"{path} is an MP4 without its index: the recording was not finished, or its end is "
+            f"{name} is an MP4 without its index: the recording was not finished, or its end is "
             "missing; a repair program may bring it back",
             SourceCause.FORMAT,
         )
     note = f" ({reason})" if reason else ""
-    return SourceError(f"{path} is not a video file that can be read{note}", SourceCause.FORMAT)
+    return SourceError(f"{name} is not a video file that can be read{note}", SourceCause.FORMAT)
 
 
 def _begins_like_mp4(path: Path) -> bool:

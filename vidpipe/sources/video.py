@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import av
 import av.error
@@ -40,7 +40,7 @@ from vidpipe.sources.declared import (
     promise_of,
     recorded_at_of,
 )
-from vidpipe.sources.files import file_error, require_file
+from vidpipe.sources.files import file_error, require_file, shown
 from vidpipe.sources.planes import clockwise_deg, picture_of
 from vidpipe.sources.timestamps import Timeline
 from vidpipe.types import Decoded, Picture, SourceInfo, SourceKind
@@ -61,6 +61,10 @@ _NO_PICTURE_S = 30.0
 """Live packets that give no picture for so long are no video; long groups of pictures fit in."""
 
 _PROBE_S = 0.5
+_INNER_SHARE = 0.95
+"""FFmpeg's own timeout comes first, so that its thread ends; the deadline is for what ignores it.
+"""
+
 _RTSP = ("rtsp", "rtsps")
 _HTTP = ("http", "https")
 
@@ -98,14 +102,17 @@ def open_file(
     """
     limits = limits or VideoLimits()
     require_file(path)
-    target: str | BinaryIO = f"file:{path.absolute()}"
-    try:
-        str(target).encode()
-    except UnicodeEncodeError:
-        target = path.open("rb")  # a name in no encoding: FFmpeg reads through Python
 
     def connect() -> InputContainer:
-        return av.open(target, "r", metadata_errors="replace")
+        name = f"file:{path.absolute()}"
+        try:
+            name.encode()
+        except UnicodeEncodeError:  # a name in no encoding: the system knows another one for it
+            with path.open("rb") as file:
+                return av.open(
+                    f"file:/proc/self/fd/{file.fileno()}", "r", metadata_errors="replace"
+                )
+        return av.open(name, "r", metadata_errors="replace")
 
     try:
         if path.is_file():
@@ -114,13 +121,13 @@ def open_file(
             container = call_with_deadline(connect, limits.open_timeout_s, "vp-open", _close)
     except TimeoutError:
         raise SourceError(
-            f"{path}: nothing came within {limits.open_timeout_s:g} s", SourceCause.TIMEOUT
+            f"{shown(path)}: nothing came within {limits.open_timeout_s:g} s", SourceCause.TIMEOUT
         ) from None
     except (av.FFmpegError, OSError) as exc:
         raise file_error(path, exc, _reason(exc)) from None
     return _prepare(
         container,
-        _Place(str(path), SourceKind.FILE, is_live=is_live, path=path, is_local=True),
+        _Place(shown(path), SourceKind.FILE, is_live=is_live, path=path, is_local=True),
         limits,
     )
 
@@ -169,7 +176,7 @@ def open_network(
 
 
 def _connect(url: str, scheme: str, timeout_s: float, limits: VideoLimits) -> InputContainer:
-    micros = str(int(timeout_s * 1e6))
+    inner_s = timeout_s * _INNER_SHARE
     options: dict[str, str] = {}
     if scheme in _RTSP:
         # FFmpeg tries a silent RTSP peer twice: half of the timeout gives the whole.
@@ -177,15 +184,13 @@ def _connect(url: str, scheme: str, timeout_s: float, limits: VideoLimits) -> In
             "rtsp_transport": limits.transport,
             "analyzeduration": "500000",
         }
-        timeouts = (timeout_s, limits.read_timeout_s / 2)
+        timeouts = (inner_s, limits.read_timeout_s / 2)
     else:
-        timeouts = (timeout_s, limits.read_timeout_s)
+        timeouts = (inner_s, limits.read_timeout_s)
         if scheme in _HTTP:
             options = {
-                "rw_timeout": micros,
                 "reconnect": "1",  # resumes what has a known length; a live stream is opened anew
                 "reconnect_delay_max": "2",
-                "multiple_requests": "0",
             }
     return av.open(url, "r", container_options=options, timeout=timeouts, metadata_errors="replace")
 
@@ -242,6 +247,7 @@ class VideoReader:
         self._ready: deque[VideoFrame] = deque()
         self._read_errors = 0
         self._has_ended = False
+        self._failure: SourceError | None = None
         self._is_closed = False
         context = stream.codec_context
         context.thread_count = limits.thread_count
@@ -347,9 +353,12 @@ class VideoReader:
             self._tally.end_s = max(self._tally.end_s, end_s)
 
     def _decode(self, packet: Packet[Any]) -> None:
+        is_damaged = packet.is_corrupt  # cut off, or a gap in a broadcast's counters
         try:
             self._ready.extend(self._stream.codec_context.decode(packet))
         except av.FFmpegError:
+            is_damaged = True
+        if is_damaged:
             self._note_damage()
 
     def _flush(self) -> None:
@@ -372,32 +381,30 @@ class VideoReader:
             self._tally.damaged_packets += 1
 
     def _on_read_error(self, exc: Exception, elapsed_s: float) -> None:
-        """Go on behind a damaged packet of a recorded source; anything else ends the reading.
-
-        Raises:
-            SourceError: A network source was silent, or a live one broke.
-        """
+        """Go on behind a damaged packet of a recorded source; anything else ends the reading."""
         name = self._place.name
+        is_invalid = isinstance(exc, av.error.InvalidDataError)
         is_silence = cause_of_error(exc) is SourceCause.TIMEOUT or is_timeout(
             elapsed_s, self._read_timeout_s
         )
         if is_silence and not self._place.is_local:
-            raise SourceError(
+            self._failure = SourceError(
                 f"{name}: nothing came for {self._read_timeout_s:g} s", SourceCause.TIMEOUT
-            ) from None
-        if self._place.is_live:
-            raise SourceError(
-                f"{name}: the connection broke ({_reason(exc)})", SourceCause.LOST
-            ) from None
-        self._read_errors += 1
-        if isinstance(exc, av.error.InvalidDataError) and self._read_errors < _MOST_READ_ERRORS:
+            )
+        elif self._place.is_live:
+            self._failure = SourceError(
+                f"{name}: the connection broke ({_reason(exc) or 'invalid data'})",
+                SourceCause.LOST,
+            )
+        elif is_invalid and self._read_errors < _MOST_READ_ERRORS:
+            self._read_errors += 1
             self._tally.damaged_packets += 1
             self._packets = self._demux()  # an exception ends a generator
             return
-        if not isinstance(exc, av.error.InvalidDataError):
-            self._tally.broke_off = _reason(exc)
+        else:
+            self._tally.broke_off = _reason(exc) or "it can't be read any further"
         self._has_ended = True
-        self._flush()
+        self._flush()  # what the decoder still holds was sent before the failure
 
     def _prime(self) -> None:
         """Decode the first picture, which alone knows the rotation and proves the codec.
@@ -407,6 +414,8 @@ class VideoReader:
         """
         self._fill()
         if not self._ready:
+            if self._failure is not None:
+                raise self._failure
             raise SourceError(
                 f"no picture of {self._place.name} could be decoded: it is damaged, encrypted, or "
                 "no video",
@@ -445,11 +454,13 @@ class VideoReader:
             ) from None
 
     def _finish(self) -> None:
-        """End a recorded source.
+        """End the source, once all that was decoded has been returned.
 
         Raises:
-            SourceError: Something of it is missing, or it is live and has no end of its own.
+            SourceError: Reading failed, something is missing, or it is live and has no end.
         """
+        if self._failure is not None:
+            raise self._failure
         if self._place.is_live:
             raise SourceError(
                 f"{self._place.name}: the other side ended the stream", SourceCause.LOST

@@ -31,9 +31,9 @@ def test_a_list_begins_at_the_first_class_that_is_not_the_background(
 
 def test_all_ids_of_a_name_are_kept() -> None:
     table = LabelTable(("car", "person", "car"))
-    assert table.kept_ids(("car",), "m") == {0, 2}
+    assert table.kept_ids(("car",), "m") == frozenset({0, 2})
     assert table.kept_ids((), "m") is None
-    assert table.kept_ids(("class-9",), "m") == {9}
+    assert table.kept_ids(("class-9",), "m") == frozenset({9})
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from vidpipe.errors import SinkError
 from vidpipe.outputs.jsonl import JsonlMode, JsonlSink
 from vidpipe.types import Verdict
 
+ROOT = Path(__file__).parents[3]
 MODES = pytest.mark.parametrize("mode", list(JsonlMode))
 
 
@@ -194,6 +195,7 @@ def test_a_full_disk_is_a_sink_error_and_leaves_whole_lines(
         check=True,
         capture_output=True,
         text=True,
+        cwd=ROOT,
     )
     assert "stream gate" in run.stdout
     assert "File too large" in run.stdout
@@ -214,6 +216,6 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 def test_a_killed_live_run_has_lost_no_line(tmp_path: Path) -> None:
     path = tmp_path / "gate.jsonl"
-    run = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    run = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False, cwd=ROOT)
     assert run.returncode == -signal.SIGKILL
     assert len(lines_of(path)) == 500

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from vidpipe.outputs.palette import BLACK, WHITE, color_of, ink_on
 
+ROOT = Path(__file__).parents[3]
 COMMON = ("person", "car", "truck", "bus", "bicycle", "motorcycle")
 
 
@@ -15,9 +17,12 @@ def test_common_classes_have_colours_of_their_own() -> None:
 
 
 def test_a_label_has_the_same_colour_in_every_process() -> None:
-    program = "from vidpipe.outputs.palette import color_of; import sys; sys.stdout.write(repr(color_of('شخص')))"
+    program = (
+        "import sys; from vidpipe.outputs.palette import color_of; "
+        "sys.stdout.write(repr(color_of('شخص')))"
+    )
     run = subprocess.run(
-        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=ROOT
     )
     assert run.stdout == repr(color_of("شخص"))
 

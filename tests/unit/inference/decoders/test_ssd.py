@@ -47,14 +47,14 @@ def test_rows_become_boxes_of_the_frame_by_falling_score() -> None:
 
 
 def test_equal_scores_keep_the_order_of_the_model() -> None:
-    rows = [[0, i % 3, 0.75, i / 100, 0, 1, 1] for i in range(40)]
+    rows = [(0.0, float(i % 3), 0.75, i / 100, 0.0, 1.0, 1.0) for i in range(40)]
     assert np.all(np.diff(decode(rows).boxes_xyxy[:, 0]) > 0)
 
 
 def test_the_first_negative_image_ends_the_list() -> None:
-    row = [0, 1, 0.9, 0, 0, 1, 1]
-    assert len(decode([row, [-1, 1, 0.9, 0, 0, 1, 1], row])) == 1
-    assert len(decode([[-1, 0, 0, 0, 0, 0, 0], row])) == 0
+    row = [0.0, 1, 0.9, 0, 0, 1, 1]
+    assert len(decode([row, [-1.0, 1, 0.9, 0, 0, 1, 1], row])) == 1
+    assert len(decode([[-1.0, 0, 0, 0, 0, 0, 0], row])) == 0
 
 
 def test_the_threshold_itself_is_kept() -> None:
@@ -77,7 +77,7 @@ def test_boxes_are_clipped_and_those_outside_are_dropped() -> None:
 @pytest.mark.parametrize("column", range(7))
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 3e38, -3e38])
 def test_nonsense_in_one_row_harms_no_row_before_it(column: int, value: float) -> None:
-    good = [0, 1, 0.9, 0.25, 0.25, 0.5, 0.5]
+    good = [0.0, 1, 0.9, 0.25, 0.25, 0.5, 0.5]
     bad = [0.0, 2, 0.8, 0.25, 0.25, 0.5, 0.5]
     bad[column] = value
     found = decode([good, bad])

@@ -1,0 +1,116 @@
+"""Models made in code, run by the real device, that do what a test wants.
+
+Both find one object in every picture, whose right edge tells the grey level of the picture: so an
+answer can be told from any other. `tell_level` reads it.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import openvino as ov
+from openvino import opset13 as ops
+
+from tests.builders import make_frame, make_picture
+from vidpipe.inference.decoders.families import choose_family
+from vidpipe.inference.decoders.family import DecodeRule
+from vidpipe.inference.graph import signature_of
+from vidpipe.inference.labels import LabelTable
+from vidpipe.inference.model import CompiledDetector, Detector, compile_detector
+from vidpipe.inference.settings import DetectorSettings, InputRecipe
+from vidpipe.types import Detections, Frame
+
+SIDE = 4
+FRAME_WH = (510, 48)
+"""Twice 255 wide: a level is a whole number of pixels."""
+
+FAILS = 200
+"""The grey level at which the probe's inference fails."""
+HANGS = 100
+"""The grey level at which the probe waits for its gate."""
+
+
+def level_frame(number: int, level: int, stream: str = "gate") -> Frame:
+    """Return a frame of one grey level, which the tensor will hold exactly."""
+    picture = make_picture(*FRAME_WH, luma=level, is_full_range=True)
+    return make_frame(number, stream=stream, picture=picture)
+
+
+def tell_level(detections: Detections) -> int:
+    """Return the grey level that an answer tells."""
+    assert len(detections) == 1
+    return round(float(detections.boxes_xyxy[0, 2]) * 255 / FRAME_WH[0])
+
+
+class Probe(ov.Op):
+    """Writes one row of seven; fails or waits at certain grey levels."""
+
+    def __init__(self, inputs: list[ov.Output], gate: threading.Event) -> None:
+        """Wait for ``gate`` where told to."""
+        super().__init__(self, inputs)
+        self._gate = gate
+
+    def validate_and_infer_types(self) -> None:
+        """One row of seven."""
+        self.set_output_type(0, ov.Type.f32, ov.PartialShape([1, 1, 1, 7]))
+
+    def clone_with_new_inputs(self, inputs: list[ov.Output]) -> Probe:
+        """Return another with the same gate."""
+        return Probe(inputs, self._gate)
+
+    def has_evaluate(self) -> bool:
+        """It is evaluated in Python."""
+        return True
+
+    def evaluate(self, outputs: list[ov.Tensor], inputs: list[ov.Tensor]) -> bool:
+        """Answer, fail or wait; waiting lets the interpreter go."""
+        level = int(inputs[0].data.flat[0])
+        if level == FAILS:
+            raise ValueError("an unlucky picture")
+        if level == HANGS:
+            self._gate.wait(60)
+        outputs[0].data[:] = np.array([0, 0, 0.9, 0, 0, level / 255, 1], np.float32)
+        return True
+
+
+def compile_probe(gate: threading.Event, streams: int) -> CompiledDetector:
+    """Return a detector that fails and hangs on demand, run by so many threads of the device."""
+    entry = ops.parameter([1, SIDE, SIDE, 3], ov.Type.u8)
+    graph = ov.Model([ops.result(Probe([entry.output(0)], gate).output(0))], [entry], "probe")
+    settings = DetectorSettings(name="probe", labels=("thing",))
+    signature = signature_of(graph, {})
+    family = choose_family("ssd", signature, settings.name)
+    rule = DecodeRule(
+        confidence=0.5,
+        iou=1.0,
+        labels=LabelTable(settings.labels, background_id=None),
+        kept_ids=None,
+        input_wh=(SIDE, SIDE),
+    )
+    detector = Detector(
+        path=Path("probe.xml"),
+        settings=settings,
+        graph=graph,
+        signature=signature,
+        family=family,
+        recipe=InputRecipe(),
+        rule=rule,
+        decoder=family.decoder(signature, rule),
+    )
+    compiled = ov.Core().compile_model(graph, "CPU", {"NUM_STREAMS": streams})
+    return CompiledDetector(detector, compiled)
+
+
+def compile_quick(folder: Path) -> CompiledDetector:
+    """Return a detector of a few native operations, read from a file like any other."""
+    entry = ops.parameter([1, 3, SIDE, SIDE], ov.Type.f32)
+    mean = ops.reduce_mean(entry, ops.constant([0, 1, 2, 3]), keep_dims=True)
+    edge = ops.divide(mean, ops.constant(np.float32(255)))
+    before = ops.constant(np.array([0, 0, 0.9, 0, 0], np.float32).reshape(1, 1, 1, 5))
+    after = ops.constant(np.ones((1, 1, 1, 1), np.float32))
+    row = ops.concat([before, edge, after], axis=3)
+    path = folder / "quick.xml"
+    ov.save_model(ov.Model([ops.result(row)], [entry], "quick"), path, compress_to_fp16=False)
+    return compile_detector(path, DetectorSettings(name="quick", labels=("thing",)))

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import openvino as ov
+import pytest
+
+from tests.graphs import fixed_outputs, saved, ssd_rows
+from vidpipe.errors import ModelError
+from vidpipe.inference.describe import describe_model
+
+ROWS = [[0, 1, 0.9, 0, 0, 1, 1]] * 50
+
+
+def test_a_model_is_described_without_running_it(tmp_path: Path) -> None:
+    graph = ssd_rows(ROWS)
+    graph.set_rt_info(json.dumps(["dog", "traffic light"]), ["vidpipe", "labels"])
+    graph.set_rt_info("tiny", ["vidpipe", "name"])
+    path = saved(graph, tmp_path)
+    about = describe_model(path)
+    assert about.inputs == ("image [1,3,24,32] f32",)
+    assert about.outputs == ("detection_out [1,1,50,7] f32",)
+    assert (about.family, about.reason) == ("ssd", "")
+    assert about.labels == ("dog", "traffic light")
+    assert about.precision == "FP32"
+    assert about.metadata == {"name": "tiny"}
+    assert about.size_bytes == path.stat().st_size + path.with_suffix(".bin").stat().st_size
+
+
+def test_halved_weights_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "half.xml"
+    ov.save_model(ssd_rows(ROWS), path, compress_to_fp16=True)
+    assert describe_model(path).precision == "FP16"
+
+
+def test_a_model_of_no_family_is_described_with_the_reason(tmp_path: Path) -> None:
+    about = describe_model(saved(fixed_outputs({"grid": [[[1.0] * 85] * 9]}), tmp_path))
+    assert about.family is None
+    assert "no decoder fits its outputs (grid [1,9,85] f32)" in about.reason
+
+
+def test_open_dimensions_are_question_marks(tmp_path: Path) -> None:
+    about = describe_model(saved(ssd_rows(ROWS, shape=(-1, 3, -1, 32)), tmp_path))
+    assert about.inputs == ("image [?,3,?,32] f32",)
+
+
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="there is no file"):
+        describe_model(tmp_path / "none.xml")

@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.builders import make_frame
+from tests.fakes import FakeClock, FakePool
+from tests.threads import running, wait_until
+from vidpipe.runtime.meters import StreamMeter
+from vidpipe.scheduling.dispatch import Dispatcher, DispatchPolicy
+from vidpipe.scheduling.lanes import LanePolicy
+from vidpipe.types import Overflow, PassedFrame, StreamEnd
+
+BLOCK = LanePolicy(4, Overflow.BLOCK)
+NEWEST = LanePolicy(2, Overflow.DROP_OLDEST, max_age_s=0.5)
+
+
+class Bench:
+    """A dispatcher over a fake pool whose answers the test gives, and all that it emits."""
+
+    def __init__(self, clock: FakeClock, requests: int = 100) -> None:
+        self.clock = clock
+        self.pool = FakePool(requests)
+        self.emitted: list[PassedFrame | StreamEnd] = []
+        self.dispatcher = Dispatcher(self.pool, self.emitted.append, clock)
+        self.meters: dict[str, StreamMeter] = {}
+        self._counts: dict[str, int] = {}
+
+    def add(
+        self,
+        stream: str = "gate",
+        *,
+        lane: LanePolicy = BLOCK,
+        window: int = 100,
+        weight: float = 1.0,
+        detect_fps: float | None = None,
+    ) -> None:
+        meter = self.meters[stream] = StreamMeter()
+        policy = DispatchPolicy(lane, window, weight, detect_fps)
+        self.dispatcher.add(stream, policy, meter)
+
+    def put(self, stream: str = "gate", count: int = 1) -> list[bool]:
+        taken = []
+        for _ in range(count):
+            number = self._counts[stream] = self._counts.get(stream, -1) + 1
+            self.meters[stream].count_captured()
+            frame = make_frame(number, stream=stream, captured_at=self.clock.now_s)
+            taken.append(self.dispatcher.put(frame))
+        return taken
+
+    @property
+    def submitted(self) -> list[tuple[str, int, int]]:
+        return [(s.frame.stream, s.frame.number, s.sequence) for s in list(self.pool.submitted)]
+
+    def wait_for(self, count: int) -> None:
+        wait_until(lambda: len(self.pool.submitted) >= count, f"{count} are submitted")
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        with running(self.dispatcher.run):
+            try:
+                yield
+            finally:
+                self.dispatcher.abort()
+                self.pool.close()
+
+
+@pytest.fixture
+def bench(clock: FakeClock) -> Bench:
+    return Bench(clock)
+
+
+def test_what_waits_is_dispatched_in_order_and_then_the_end_follows(bench: Bench) -> None:
+    bench.add()
+    bench.put(count=3)
+    bench.dispatcher.close()
+    bench.dispatcher.run()  # returns by itself
+    assert bench.submitted == [("gate", 0, 0), ("gate", 1, 1), ("gate", 2, 2)]
+    assert bench.emitted == [StreamEnd("gate", 3)]
+
+
+def test_a_closed_dispatcher_without_streams_returns_and_keeps_no_credit(bench: Bench) -> None:
+    bench.dispatcher.close()
+    bench.dispatcher.run()
+    assert bench.pool._credits._value == 100
+
+
+def test_the_run_ends_with_the_pool(bench: Bench) -> None:
+    bench.add()
+    bench.pool.close()
+    bench.dispatcher.run()
+    assert bench.submitted == []
+
+
+def test_one_stream_ends_and_the_others_go_on(bench: Bench) -> None:
+    bench.add("gate")
+    bench.add("dock")
+    bench.put("gate", 2)
+    with bench.running():
+        bench.dispatcher.end("gate")
+        bench.dispatcher.end("gate")
+        wait_until(lambda: bench.emitted == [StreamEnd("gate", 2)], "the stream ends, once")
+        assert bench.put("gate") == [False]
+        assert bench.put("dock") == [True]
+        bench.wait_for(3)
+
+
+def test_a_stream_may_come_back_under_its_name(bench: Bench) -> None:
+    bench.add()
+    with bench.running():
+        bench.dispatcher.end("gate")
+        wait_until(lambda: len(bench.emitted) == 1, "the stream ends")
+        bench.add()
+        bench.put()
+        bench.wait_for(1)
+    assert bench.submitted[0][2] == 0
+
+
+def test_a_stream_is_added_once(bench: Bench) -> None:
+    bench.add()
+    with pytest.raises(ValueError, match="gate"):
+        bench.add()
+
+
+def test_a_stream_that_is_added_while_closing_has_ended(bench: Bench) -> None:
+    bench.dispatcher.close()
+    bench.add()
+    assert bench.put() == [False]
+    bench.dispatcher.run()
+    assert bench.emitted == [StreamEnd("gate", 0)]
+
+
+def test_a_frame_of_an_unknown_stream_is_not_taken(bench: Bench) -> None:
+    assert not bench.dispatcher.put(make_frame(stream="nowhere"))
+    bench.dispatcher.end("nowhere")
+    bench.dispatcher.release("nowhere")
+    assert bench.dispatcher.depth("nowhere") == 0
+
+
+def test_the_freshest_frame_goes_when_the_credit_comes(clock: FakeClock) -> None:
+    bench = Bench(clock, requests=1)
+    bench.add(lane=NEWEST)
+    with bench.running():
+        bench.put()
+        bench.wait_for(1)  # the only credit is out now
+        bench.put(count=5)
+        bench.pool.submitted[0].release()
+        bench.wait_for(2)
+        assert [number for _, number, _ in bench.submitted] == [0, 5]
+        assert bench.meters["gate"].snapshot().dropped == {"lane": 4}
+
+
+def test_a_frame_that_aged_while_there_was_no_credit_is_dropped(clock: FakeClock) -> None:
+    bench = Bench(clock, requests=1)
+    bench.add(lane=NEWEST)
+    with bench.running():
+        bench.put()
+        bench.wait_for(1)
+        bench.put(count=2)
+        clock.advance(1.0)
+        bench.pool.submitted[0].release()
+        wait_until(lambda: bench.dispatcher.depth("gate") == 0, "the stale ones are gone")
+        bench.put()
+        bench.wait_for(2)
+        assert [number for _, number, _ in bench.submitted] == [0, 3]
+        assert bench.meters["gate"].snapshot().dropped == {"age": 2}
+
+
+def test_a_full_window_is_passed_over_and_moves_on_with_each_release(bench: Bench) -> None:
+    bench.add("gate", window=2)
+    bench.add("dock", window=50)
+    bench.put("gate", 4)
+    bench.put("dock", 4)
+    with bench.running():
+        bench.wait_for(6)
+        assert sum(stream == "gate" for stream, _, _ in bench.submitted) == 2
+        assert bench.dispatcher.depth("gate") == 2
+        bench.dispatcher.release("gate")
+        bench.wait_for(7)
+        assert bench.dispatcher.depth("gate") == 1
+
+
+def test_a_full_lane_that_blocks_holds_its_producer_until_there_is_room(clock: FakeClock) -> None:
+    bench = Bench(clock)
+    bench.add(window=1)
+    done = threading.Event()
+
+    def produce() -> None:
+        assert bench.put(count=20) == [True] * 20
+        done.set()
+
+    with bench.running(), running(produce):
+        for count in range(1, 21):
+            bench.wait_for(count)
+            assert bench.dispatcher.depth("gate") <= 4
+            bench.dispatcher.release("gate")
+        assert done.wait(5)
+    assert [number for _, number, _ in bench.submitted] == list(range(20))
+    assert bench.meters["gate"].snapshot().dropped == {}
+
+
+@pytest.mark.parametrize("way", ["end", "close", "abort"])
+def test_a_blocked_producer_is_woken_and_told(bench: Bench, way: str) -> None:
+    bench.add()
+    bench.put(count=4)
+    answers: list[bool] = []
+    with running(lambda: answers.extend(bench.put())):
+        wait_until(lambda: bench.meters["gate"].snapshot().captured == 5, "it is about to wait")
+        match way:
+            case "end":
+                bench.dispatcher.end("gate")
+            case "close":
+                bench.dispatcher.close()
+            case _:
+                bench.dispatcher.abort()
+    assert answers == [False]
+
+
+def test_abort_drops_what_waits_and_ends_the_run_though_windows_are_full(bench: Bench) -> None:
+    bench.add(window=1)
+    bench.put(count=4)
+    with running(bench.dispatcher.run):
+        bench.wait_for(1)
+        bench.dispatcher.abort()  # nobody will ever release the frame that is out
+    assert bench.meters["gate"].snapshot().dropped == {"stop": 3}
+    assert bench.emitted == [StreamEnd("gate", 1)]
+    assert bench.put() == [False]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_nothing_slips_in_while_aborting(clock: FakeClock, seed: int) -> None:
+    bench = Bench(clock)
+    bench.add(window=1, lane=LanePolicy(1 + seed % 3, Overflow.BLOCK))
+    refused = threading.Event()
+
+    def produce() -> None:
+        while bench.put()[0]:
+            pass
+        refused.set()
+
+    with running(bench.dispatcher.run, produce):
+        bench.wait_for(1)
+        bench.dispatcher.abort()
+        assert refused.wait(5)
+    stats = bench.meters["gate"].snapshot()
+    out = len(bench.submitted)
+    assert out == 1
+    assert stats.captured == out + stats.dropped.get("stop", 0) + 1  # one was refused
+
+
+def test_frames_that_are_not_due_keep_their_place_without_a_request(bench: Bench) -> None:
+    bench.add(detect_fps=5, lane=LanePolicy(20, Overflow.BLOCK))
+    bench.put(count=11)
+    bench.dispatcher.close()
+    bench.dispatcher.run()
+    assert bench.submitted == [("gate", 0, 0), ("gate", 5, 5), ("gate", 10, 10)]
+    passed = [item for item in bench.emitted if isinstance(item, PassedFrame)]
+    assert [(item.frame.number, item.sequence) for item in passed] == [
+        (number, number) for number in range(11) if number % 5
+    ]
+    assert bench.emitted[-1] == StreamEnd("gate", 11)
+
+
+def test_passed_frames_count_in_the_window_too(bench: Bench) -> None:
+    bench.add(detect_fps=1, window=3, lane=LanePolicy(10, Overflow.BLOCK))
+    bench.put(count=10)
+    with bench.running():
+        wait_until(lambda: len(bench.emitted) == 2, "one was asked about, two were passed")
+        assert bench.dispatcher.depth("gate") == 7
+        bench.dispatcher.release("gate")
+        wait_until(lambda: len(bench.emitted) == 3, "one more")
+        assert bench.dispatcher.depth("gate") == 6
+
+
+def test_streams_share_the_pool_by_weight(clock: FakeClock) -> None:
+    bench = Bench(clock)
+    lane = LanePolicy(200, Overflow.BLOCK)
+    bench.add("gate", weight=3, lane=lane, window=400)
+    bench.add("dock", weight=1, lane=lane, window=400)
+    bench.put("gate", 100)
+    bench.put("dock", 100)
+    bench.pool._credits.release(200)
+    bench.dispatcher.close()
+    bench.dispatcher.run()
+    first = [stream for stream, _, _ in bench.submitted[:80]]
+    assert first.count("gate") == pytest.approx(60, abs=2)

@@ -1,0 +1,379 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.builders import make_picture, make_source
+from tests.fakes import FakeClock, FakeReader, decoded
+from tests.threads import running, wait_until
+from vidpipe.errors import SourceCause, SourceError
+from vidpipe.interfaces import Reader
+from vidpipe.runtime.meters import StreamMeter
+from vidpipe.sources.capture import Capture, CapturePolicy
+from vidpipe.sources.connection import Backoff
+from vidpipe.types import Decoded, Frame, SourceInfo, StreamState
+
+LIVE = make_source(is_live=True)
+LOST = SourceError("the connection was lost", SourceCause.LOST)
+NO_REST = Backoff(first_s=0.0, cap_s=0.0)
+
+
+class Bench:
+    """A capture over scripted readers, one an opening; after the last it stops by itself."""
+
+    def __init__(
+        self,
+        *openings: FakeReader | Exception,
+        clock: Callable[[], float] = FakeClock(),  # noqa: B008 - one that stands still
+        takes: int = 1000,
+        policy: CapturePolicy | None = None,
+    ) -> None:
+        self.openings = list(openings)
+        self.readers = [item for item in openings if isinstance(item, FakeReader)]
+        self.frames: list[Frame] = []
+        self.takes = takes
+        self.meter = StreamMeter()
+        self.opened = 0
+        self.capture = Capture(
+            policy or CapturePolicy("gate", is_live=False, backoff=NO_REST),
+            self._open,
+            self._take,
+            self.meter,
+            clock,
+            jitter=lambda: 0.0,
+        )
+
+    def _open(self) -> Reader:
+        self.opened += 1
+        if not self.openings:
+            self.capture.stop()
+            raise SourceError("nothing more to open", SourceCause.REFUSED)
+        opening = self.openings.pop(0)
+        if isinstance(opening, Exception):
+            raise opening
+        return opening
+
+    def _take(self, frame: Frame) -> bool:
+        if len(self.frames) >= self.takes:
+            return False
+        self.frames.append(frame)
+        return True
+
+    def run(self) -> list[Frame]:
+        self.capture.run()
+        assert all(reader.is_closed for reader in self.readers[: self.opened])
+        stats = self.meter.snapshot()
+        assert stats.captured == len(self.frames) + sum(stats.dropped.values())
+        assert stats.in_flight == len(self.frames)
+        return self.frames
+
+
+def policy(
+    *, is_live: bool = False, loop: bool = False, realtime: bool = False, late_s: float = 0.5
+) -> CapturePolicy:
+    return CapturePolicy(
+        "gate", is_live=is_live, loop=loop, realtime=realtime, max_late_s=late_s, backoff=NO_REST
+    )
+
+
+def reader(
+    count: int = 3, *, info: SourceInfo | None = None, then: Exception | None = None
+) -> FakeReader:
+    script: Sequence[Decoded | Exception] = [*decoded(count), *([then] if then else [])]
+    return FakeReader(script, info)
+
+
+def test_a_file_is_captured_to_its_end() -> None:
+    bench = Bench(reader(3))
+    frames = bench.run()
+    assert [(frame.number, frame.pts_s, frame.epoch) for frame in frames] == [
+        (0, 0.0, 0),
+        (1, 0.04, 0),
+        (2, 0.08, 0),
+    ]
+    assert frames[0].stream == "gate"
+    assert frames[0].size_wh == (64, 48)
+    report = bench.capture.report()
+    assert (report.state, report.error, report.has_been_up) == (StreamState.ENDED, None, True)
+    assert report.info == make_source()
+
+
+def test_a_turned_picture_counts_as_it_is_displayed() -> None:
+    turned = Decoded(make_picture(64, 48, rotation_deg=90), 0.0)
+    assert Bench(FakeReader([turned])).run()[0].size_wh == (48, 64)
+
+
+def test_a_file_that_cannot_be_opened_has_failed() -> None:
+    error = SourceError("rtsp://bob:pw@cam: no such file", SourceCause.NOT_FOUND)
+    bench = Bench(error)
+    assert bench.run() == []
+    report = bench.capture.report()
+    assert (report.state, report.has_been_up) == (StreamState.FAILED, False)
+    assert report.error == report.detail == "rtsp://***@cam: no such file"
+    assert bench.opened == 1
+
+
+def test_a_file_that_breaks_off_gives_what_it_has_and_has_failed() -> None:
+    incomplete = SourceError("2 of 5 frames", SourceCause.INCOMPLETE)
+    bench = Bench(reader(2, then=incomplete))
+    assert len(bench.run()) == 2
+    report = bench.capture.report()
+    assert (report.state, report.error) == (StreamState.FAILED, "2 of 5 frames")
+
+
+def test_a_loop_counts_on_and_its_timestamps_go_on_by_the_duration() -> None:
+    bench = Bench(reader(3), reader(3), takes=6, policy=policy(loop=True))
+    frames = bench.run()
+    assert [frame.number for frame in frames] == list(range(6))
+    assert [frame.pts_s for frame in frames] == pytest.approx([0, 0.04, 0.08, 0.12, 0.16, 0.2])
+    assert [frame.epoch for frame in frames] == [0, 0, 0, 1, 1, 1]
+
+
+def test_a_loop_over_timestamps_that_begin_late_has_no_gap() -> None:
+    scripts = [decoded(2, first=100) for _ in range(2)]
+    bench = Bench(*map(FakeReader, scripts), takes=4, policy=policy(loop=True))
+    assert [frame.pts_s for frame in bench.run()] == pytest.approx([4.0, 4.04, 4.08, 4.12])
+
+
+def test_a_loop_without_timestamps_has_none() -> None:
+    script = [Decoded(make_picture(), None)] * 2
+    bench = Bench(FakeReader(script), FakeReader(script), takes=4, policy=policy(loop=True))
+    assert [frame.pts_s for frame in bench.run()] == [None] * 4
+
+
+def test_a_loop_over_nothing_is_a_failure_and_no_busy_wait(log_lines: list[str]) -> None:
+    bench = Bench(reader(0), policy=policy(loop=True))
+    bench.run()
+    assert bench.opened == 1
+    assert bench.capture.report().state is StreamState.FAILED
+    assert any("no frames" in line for line in log_lines)
+
+
+def test_a_loop_says_once_what_it_plays(log_lines: list[str]) -> None:
+    bench = Bench(*(reader(2) for _ in range(20)), takes=40, policy=policy(loop=True))
+    bench.run()
+    assert sum("64x48" in line for line in log_lines) == 1
+
+
+@pytest.mark.parametrize("then", [None, LOST])
+def test_a_live_stream_that_ends_is_opened_again(then: Exception | None) -> None:
+    first = reader(2, info=LIVE, then=then)
+    bench = Bench(first, LOST, reader(2, info=LIVE), policy=policy(is_live=True))
+    frames = bench.run()
+    assert [frame.number for frame in frames] == [0, 1, 2, 3]
+    assert frames[1].epoch < frames[2].epoch
+    stats = bench.meter.snapshot()
+    assert stats.errors == {"capture": 3}
+    assert stats.reconnects >= 3
+
+
+def test_a_live_stream_that_is_down_keeps_its_error_until_it_is_up_again() -> None:
+    seen: list[str | None] = []
+
+    class Watched(FakeReader):
+        def read(self) -> Decoded | None:
+            report = bench.capture.report()
+            seen.append(report.error)
+            return super().read()
+
+    again = Watched(decoded(2), LIVE)
+    bench = Bench(LOST, again, policy=policy(is_live=True))
+    bench.run()
+    assert seen == [str(LOST), None, None]
+
+
+def test_a_dead_camera_is_mentioned_now_and_then(clock: FakeClock, log_lines: list[str]) -> None:
+    class Ticking(FakeClock):
+        def __call__(self) -> float:
+            self.now_s += 1.0
+            return self.now_s
+
+    bench = Bench(*[LOST] * 200, clock=Ticking(), policy=policy(is_live=True))
+    bench.run()
+    mentions = sum(str(LOST) in line for line in log_lines)
+    assert 3 <= mentions <= 5
+    assert clock.now_s == 0.0
+
+
+def test_the_rests_grow_and_begin_anew_after_a_success() -> None:
+    waited: list[float] = []
+
+    class Stop(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            assert timeout is not None
+            waited.append(timeout)
+            return self.is_set()
+
+    slow = CapturePolicy("gate", is_live=True, backoff=Backoff(first_s=1.0, cap_s=4.0))
+    bench = Bench(LOST, LOST, LOST, LOST, reader(1, info=LIVE), LOST, policy=slow)
+    bench.capture._stop = Stop()
+    bench.run()
+    assert waited == [0.5, 1.0, 2.0, 2.0, 0.5, 1.0]
+
+
+def test_stop_ends_a_rest_at_once_and_the_camera_is_known_to_be_down() -> None:
+    slow = CapturePolicy("gate", is_live=True, backoff=Backoff(first_s=60.0, cap_s=60.0))
+    bench = Bench(LOST, policy=slow)
+    with running(bench.capture.run):
+        wait_until(
+            lambda: bench.capture.report().state is StreamState.BACKING_OFF, "the camera is down"
+        )
+        bench.capture.stop()
+    report = bench.capture.report()
+    assert report.state is StreamState.ENDED
+    assert report.error == str(LOST)
+    assert not report.has_been_up
+
+
+def test_a_capture_that_is_stopped_before_it_began_has_ended() -> None:
+    bench = Bench(reader(3))
+    bench.capture.stop()
+    assert bench.run() == []
+    assert bench.capture.report().state is StreamState.ENDED
+    assert bench.opened == 0
+
+
+def test_stop_ends_after_the_frame_at_hand() -> None:
+    bench = Bench()
+
+    class Stopping(FakeReader):
+        def read(self) -> Decoded | None:
+            if len(bench.frames) == 3:
+                bench.capture.stop()
+            return super().read()
+
+    bench.openings = [Stopping(decoded(100))]
+    assert len(bench.run()) == 4
+    assert bench.capture.report().state is StreamState.ENDED
+
+
+@pytest.mark.parametrize("is_live", [True, False])
+def test_a_lane_that_has_ended_ends_the_capture(
+    is_live: bool,  # noqa: FBT001 - a parameter of the test
+    log_lines: list[str],
+) -> None:
+    info = make_source(is_live=is_live)
+    openings = [reader(5, info=info) for _ in range(3)]
+    bench = Bench(*openings, takes=2, policy=policy(is_live=is_live, loop=True))
+    assert len(bench.run()) == 2
+    assert bench.opened == 1
+    assert bench.meter.snapshot().dropped == {"stop": 1}
+    assert bench.capture.report().state is StreamState.ENDED
+    assert not any("again" in line for line in log_lines)
+
+
+@pytest.mark.parametrize("is_live", [True, False])
+def test_what_nobody_foresaw_is_a_failure_of_the_stream(
+    is_live: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    info = make_source(is_live=is_live)
+    broken = reader(1, info=info, then=ValueError("rtsp://bob:pw@cam: bad plane"))
+    bench = Bench(broken, reader(1, info=info), policy=policy(is_live=is_live))
+    frames = bench.run()
+    assert len(frames) == (2 if is_live else 1)
+    report = bench.capture.report()
+    if not is_live:
+        assert report.state is StreamState.FAILED
+        assert report.error == "ValueError: rtsp://***@cam: bad plane"
+
+
+def test_an_open_that_fails_unforeseen_is_a_failure_of_the_stream() -> None:
+    bench = Bench(MemoryError("no room"))
+    bench.run()
+    assert bench.capture.report().error == "MemoryError: no room"
+
+
+def test_arrival_is_the_monotonic_clock_and_live_frames_know_the_day(clock: FakeClock) -> None:
+    clock.advance(77.0)
+    bench = Bench(reader(1, info=LIVE), clock=clock, policy=policy(is_live=True))
+    before = datetime.now(UTC)
+    (frame,) = bench.run()
+    assert frame.captured_at == 77.0
+    assert frame.time is not None
+    assert before <= frame.time <= datetime.now(UTC)
+
+
+def test_recorded_frames_know_the_day_only_if_the_file_says_it() -> None:
+    day = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    dated = Bench(reader(2, info=make_source(recorded_at=day))).run()
+    assert [frame.time for frame in dated] == [day, day + timedelta(seconds=0.04)]
+    assert [frame.time for frame in Bench(reader(2)).run()] == [None, None]
+
+
+@pytest.mark.parametrize("pts_s", [None, 1e15, -1e15, 1e300])
+def test_a_damaged_timestamp_costs_the_time_and_not_the_frame(pts_s: float | None) -> None:
+    info = make_source(recorded_at=datetime(2026, 3, 1, tzinfo=UTC))
+    bench = Bench(FakeReader([Decoded(make_picture(), pts_s)], info))
+    assert [frame.time for frame in bench.run()] == [None]
+
+
+class PacedClock:
+    """A clock that a capture's own waits move on, and each frame by what its handling costs."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+    def event(self) -> threading.Event:
+        clock = self
+
+        class Wait(threading.Event):
+            def wait(self, timeout: float | None = None) -> bool:
+                clock.now_s += timeout or 0.0
+                return self.is_set()
+
+        return Wait()
+
+
+def test_a_file_played_in_real_time_keeps_the_pace_of_its_timestamps() -> None:
+    clock = PacedClock()
+    bench = Bench(reader(5), clock=clock, policy=policy(realtime=True))
+    bench.capture._stop = clock.event()
+    frames = bench.run()
+    assert [frame.captured_at for frame in frames] == pytest.approx([0, 0.04, 0.08, 0.12, 0.16])
+
+
+def test_a_file_that_is_late_skips_ahead_and_says_so() -> None:
+    clock = PacedClock()
+    bench = Bench(reader(50), clock=clock, policy=policy(realtime=True, late_s=0.11))
+    bench.capture._stop = clock.event()
+    take = bench._take
+
+    def slow(frame: Frame) -> bool:
+        clock.now_s += 0.3 if frame.number == 10 else 0.0
+        return take(frame)
+
+    bench.capture._hand_over = slow
+    numbers = [frame.number for frame in bench.run()]
+    stats = bench.meter.snapshot()
+    assert stats.dropped == {"pacing": 4}
+    assert numbers == [*range(11), *range(15, 50)]
+
+
+def test_a_camera_is_not_paced() -> None:
+    clock = PacedClock()
+    bench = Bench(reader(5, info=LIVE), clock=clock, policy=policy(is_live=True, realtime=True))
+    bench.capture._stop = clock.event()
+    assert [frame.captured_at for frame in bench.run()] == [0.0] * 5
+
+
+def test_a_full_lane_holds_the_capture_and_loses_nothing() -> None:
+    gate = threading.Event()
+    bench = Bench(reader(10))
+    take = bench._take
+
+    def waiting(frame: Frame) -> bool:
+        gate.wait()
+        return take(frame)
+
+    bench.capture._hand_over = waiting
+    with running(bench.capture.run):
+        wait_until(lambda: bench.meter.snapshot().in_flight == 1, "the first frame waits")
+        assert bench.capture.report().state is StreamState.LIVE
+        gate.set()
+    assert [frame.number for frame in bench.frames] == list(range(10))

@@ -1,0 +1,211 @@
+"""``vidpipe check``: is the configuration sound, and does every source and model answer?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from vidpipe.apps.build import detector_settings, source_spec
+from vidpipe.config.schema import Config
+from vidpipe.config.stream import StreamConfig
+from vidpipe.errors import VidpipeError
+from vidpipe.inference.model import read_detector
+from vidpipe.runtime.logs import redact
+from vidpipe.runtime.supervisor import ThreadGroup
+from vidpipe.sources.opening import open_reader
+from vidpipe.sources.probe import ProbeReport, probe
+
+_MEASURE_S = 2.0
+_MARGIN_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReport:
+    """What was found of one model.
+
+    Attributes:
+        name: Its name in the configuration.
+        summary: Its family and input, or what will be done about it.
+        error: Why it can't be used; empty if it can.
+    """
+
+    name: str
+    summary: str
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What a check found.
+
+    Attributes:
+        config: What was checked.
+        models: Every model that a stream uses.
+        probes: What the probe of each stream's source found; empty where none were made.
+        warnings: What is allowed and yet unwise.
+    """
+
+    config: Config
+    models: tuple[ModelReport, ...]
+    probes: dict[str, ProbeReport]
+    warnings: tuple[str, ...]
+
+    @property
+    def is_good(self) -> bool:
+        """True if everything that was tried answered."""
+        failed = any(report.cause is not None for report in self.probes.values())
+        return not failed and not any(model.error for model in self.models)
+
+
+def check_config(config: Config, *, should_probe: bool) -> CheckReport:
+    """Check what a configuration names; the sources all at the same time.
+
+    A source that doesn't answer takes as long as its own timeouts allow, and no longer.
+    """
+    probes: dict[str, ProbeReport] = {}
+    models: list[ModelReport] = []
+    if should_probe:
+        threads = ThreadGroup()
+        for stream in config.streams:
+            threads.spawn(f"vp-probe-{stream.id}", _prober(stream, probes), may_hang=True)
+        models = [_model_report(config, name) for name in _used_models(config)]
+        threads.join(max(map(_limit_s, config.streams)) + _MARGIN_S)
+    return CheckReport(config, tuple(models), probes, tuple(_warnings(config)))
+
+
+def document_from_report(report: CheckReport) -> dict[str, Any]:
+    """Return a report for programs."""
+    return {
+        "ok": report.is_good,
+        "warnings": list(report.warnings),
+        "models": [
+            {"name": model.name, "summary": model.summary, "error": model.error or None}
+            for model in report.models
+        ],
+        "streams": [_stream_document(report, stream) for stream in report.config.streams],
+    }
+
+
+def tables_from_report(report: CheckReport) -> list[Table | str]:
+    """Return a report for people: tables, then one line a warning."""
+    config = report.config
+    if not report.probes:
+        words = f"{len(config.streams)} streams, {len(config.models)} models: the file is valid"
+        return [words, *(f"warning: {warning}" for warning in report.warnings)]
+    streams = Table(title="streams", title_justify="left")
+    for column in ("stream", "codec", "size", "fps", "measured", "first frame", "result"):
+        streams.add_column(column)
+    failures = []
+    for stream in config.streams:
+        found = report.probes.get(stream.id, ProbeReport())
+        streams.add_row(*_cells(stream, found))
+        if found.cause is not None:
+            failures.append(f"{stream.id}: {found.message}")
+    models = Table(title="models", title_justify="left")
+    for column in ("model", "what it is", "result"):
+        models.add_column(column, overflow="fold")
+    for model in report.models:
+        models.add_row(model.name, model.summary, _verdict(model.error))
+    warnings = [f"warning: {warning}" for warning in report.warnings]
+    return [streams, models, *failures, *warnings]
+
+
+def _prober(stream: StreamConfig, probes: dict[str, ProbeReport]) -> Callable[[], None]:
+    def run() -> None:
+        probes[stream.id] = probe(
+            partial(open_reader, source_spec(stream)),
+            measure_s=_MEASURE_S,
+            limit_s=_limit_s(stream),
+        )
+
+    return run
+
+
+def _limit_s(stream: StreamConfig) -> float:
+    connect = stream.connect
+    return connect.open_timeout_s + connect.read_timeout_s + _MEASURE_S + 1.0
+
+
+def _used_models(config: Config) -> list[str]:
+    used = {stream.model for stream in config.streams}
+    return [name for name in config.models if name in used]
+
+
+def _model_report(config: Config, name: str) -> ModelReport:
+    model = config.models[name]
+    if model.path is None:
+        return ModelReport(name, f"{model.zoo} of the zoo, fetched at the first run")
+    try:
+        detector = read_detector(model.path, detector_settings(name, model))
+    except VidpipeError as exc:
+        return ModelReport(name, str(model.path), str(exc))
+    width, height = detector.rule.input_wh
+    return ModelReport(name, f"{model.path}: {detector.family.name}, {width}x{height}")
+
+
+def _warnings(config: Config) -> list[str]:
+    limit_s = config.shutdown_timeout_s
+    timeouts = {
+        f"models.{name}.timeout_s": config.models[name].timeout_s for name in _used_models(config)
+    }
+    for stream in config.streams:
+        if stream.is_live:
+            timeouts[f"streams.{stream.id}.connect.open_timeout_s"] = stream.connect.open_timeout_s
+            timeouts[f"streams.{stream.id}.connect.read_timeout_s"] = stream.connect.read_timeout_s
+    return [
+        f"{key} ({value:g} s) is longer than shutdown_timeout_s ({limit_s:g} s): a stop may have "
+        "to leave behind what still waits for it"
+        for key, value in timeouts.items()
+        if value > limit_s
+    ]
+
+
+def _stream_document(report: CheckReport, stream: StreamConfig) -> dict[str, Any]:
+    found = report.probes.get(stream.id)
+    document: dict[str, Any] = {"stream": stream.id, "source": redact(stream.source)}
+    if found is None:
+        return document | {"ok": None}
+    info = found.info
+    width, height = found.size_wh or (None, None)
+    return document | {
+        "ok": found.cause is None,
+        "codec": info.codec if info else None,
+        "width": width,
+        "height": height,
+        "rotation": info.rotation_deg if info else None,
+        "live": info.is_live if info else None,
+        "fps": _rounded(info.rate_fps if info else None),
+        "measured_fps": _rounded(found.measured_fps),
+        "first_frame_s": _rounded(found.first_frame_s),
+        "cause": found.cause.value if found.cause else None,
+        "message": found.message or None,
+    }
+
+
+def _cells(stream: StreamConfig, found: ProbeReport) -> list[str]:
+    info = found.info
+    size = "x".join(map(str, found.size_wh)) if found.size_wh else "-"
+    if info and info.rotation_deg:
+        size += f" (turned {info.rotation_deg})"
+    return [
+        stream.id,
+        info.codec if info else "-",
+        size,
+        f"{info.rate_fps:.2f}" if info and info.rate_fps else "-",
+        f"{found.measured_fps:.2f}" if found.measured_fps else "-",
+        f"{found.first_frame_s:.2f} s" if found.first_frame_s is not None else "-",
+        _verdict(found.cause.value if found.cause else ""),
+    ]
+
+
+def _verdict(error: str) -> str:
+    return f"[red]{escape(error)}[/]" if error else "[green]ok[/]"
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
