@@ -65,7 +65,7 @@ def load_config(
             configuration's ``repr`` holds a password; all passwords are registered with
             ``runtime.logs``.
     """
-    return _load(read_text(path), str(path), path.parent, overrides, environ)
+    return _load(read_text(path), show_name(path), path.parent, overrides, environ)
 
 
 def load_config_text(
@@ -179,7 +179,7 @@ def _read_env_file(root: MapNode, variables: Variables, folder: Path, faults: Fa
     path = Path(input_path(text, folder))
     variables.file_name = show_name(path)
     try:
-        variables.from_file = read_env_lines(read_text(path), str(path), faults)
+        variables.from_file = read_env_lines(read_text(path), show_name(path), faults)
     except ConfigError as error:
         refused(node.place, ("env_file",), error, faults)
 

@@ -26,17 +26,17 @@ def read_text(path: Path) -> str:
         with path.open("rb") as file:
             data = file.read(SIZE_MAX_BYTES + 1)
     except FileNotFoundError:
-        raise _refused(str(path), "no such file") from None
+        raise _refused(show_name(path), "no such file") from None
     except IsADirectoryError:
-        raise _refused(str(path), "is a folder; name the file in it") from None
+        raise _refused(show_name(path), "is a folder; name the file in it") from None
     except PermissionError:
-        raise _refused(str(path), "may not be read by this user") from None
+        raise _refused(show_name(path), "may not be read by this user") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a possible name"
         raise _refused(show_name(path), f"can't be read: {reason}") from None
     if len(data) > SIZE_MAX_BYTES:
-        raise _refused(f"{path}:1:1", f"is larger than {SIZE_MAX_BYTES // 1_000_000} MB")
-    return decode_text(data, str(path))
+        raise _refused(f"{show_name(path)}:1:1", f"is larger than {SIZE_MAX_BYTES // 1_000_000} MB")
+    return decode_text(data, show_name(path))
 
 
 def show_name(path: Path) -> str:

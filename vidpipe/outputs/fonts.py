@@ -24,6 +24,8 @@ FONT_FOLDERS = (
 
 _FAVOURITES = ("NotoSans-Regular", "DejaVuSans", "LiberationSans-Regular")
 _CJK = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC", "FULLWIDTH")
+_SYMBOL_FONTS = ("symbol", "emoji", "math", "music", "dejavu", "unifont")
+"""What may have a sign that the favourites lack: asking all would take a third of a second."""
 _SUFFIXES = (".ttf", ".otf", ".ttc")
 _STYLES = ("bold", "italic", "oblique", "black", "light", "thin", "medium", "condensed", "mono")
 _NO_CHARACTER = "\U0010ffff"
@@ -64,6 +66,7 @@ class Font:
         self._path = path
         self._sizes: dict[int, ImageFont.FreeTypeFont | ImageFont.ImageFont | None] = {}
         self._missing: bytes | None = None
+        self._has: dict[str, bool] = {}
 
     def at(self, size_px: int) -> ImageFont.FreeTypeFont | None:
         """Return the font at a size; None if the file can't be read as one."""
@@ -83,6 +86,13 @@ class Font:
 
     def has(self, char: str) -> bool:
         """Tell whether the font draws a character as more than its mark for unknown ones."""
+        if char not in self._has:
+            if len(self._has) >= _REMEMBERED:
+                self._has.clear()
+            self._has[char] = self._draws(char)
+        return self._has[char]
+
+    def _draws(self, char: str) -> bool:
         font = self.at(_PROBE_PX)
         if font is None:
             return False
@@ -115,7 +125,7 @@ class FontShelf:
             self._known.move_to_end(char)
             return self._known[char]
         script = _script_of(char)
-        candidates = sorted(self._paths, key=lambda path: self._distance(path, script))
+        candidates = self._candidates(script)
         font = next(
             (font for path in [*candidates, None] if (font := self._font(path)).has(char)), None
         )
@@ -129,12 +139,22 @@ class FontShelf:
     def _font(self, path: Path | None) -> Font:
         return self._fonts.setdefault(path, Font(path))
 
-    def _distance(self, path: Path, script: str) -> int:
-        """Try the favourites first, then fonts whose name holds the script's, then all others."""
-        if path.stem in _FAVOURITES[:1]:
-            return 0
-        is_named = script.lower() in path.stem.lower() and "Sans" in path.stem
-        return 1 if is_named else 2
+    def _candidates(self, script: str) -> list[Path]:
+        """Return the first favourite, then fonts whose name holds the script's, then all others."""
+        if script == "SYMBOL":
+            return [
+                path
+                for path in self._paths
+                if path.stem in _FAVOURITES
+                or any(word in path.stem.lower() for word in _SYMBOL_FONTS)
+            ]
+        return sorted(
+            self._paths,
+            key=lambda path: (
+                path.stem != _FAVOURITES[0],
+                script.lower() not in path.stem.lower(),
+            ),
+        )
 
     def _lament(self, char: str, script: str) -> None:
         if script in self._lamented:

@@ -15,7 +15,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import Enum
 from pathlib import Path
 
@@ -24,7 +24,13 @@ from loguru import logger
 from vidpipe.errors import SinkError
 from vidpipe.interfaces import Clock
 from vidpipe.outputs.lines import line_from_result
-from vidpipe.outputs.naming import open_temporary, path_from_template, publish, sync_folder
+from vidpipe.outputs.naming import (
+    open_temporary,
+    path_from_template,
+    publish,
+    sync_folder,
+    utc_now,
+)
 from vidpipe.types import FrameResult, Verdict
 
 _SYNC_EVERY_S = 1.0
@@ -39,11 +45,6 @@ class JsonlMode(Enum):
     """Goes on in an existing file, line by line: for live streams."""
     FINISH = "finish"
     """A new file under a temporary name, named at the end: for recorded sources."""
-
-
-def utc_now() -> datetime:
-    """Return the wall clock's time, aware."""
-    return datetime.now(UTC)
 
 
 class JsonlSink:

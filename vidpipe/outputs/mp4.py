@@ -41,7 +41,7 @@ LARGEST_SIDE_PX = 16_384
 _KEY_EVERY_S = 4
 """Seconds between the places that a player can jump to."""
 _KEY_EVERY_FRAMES = 600
-_CHECKED_WHOLE_BYTES = 512_000_000
+_CHECKED_WHOLE_BYTES, _CHECKED_WHOLE_FRAMES = 512_000_000, 50_000
 """A larger file is checked by its index and last packets: reading it all would hold the stop."""
 _MATRICES = {ColorMatrix.BT601: 6, ColorMatrix.BT709: 1, ColorMatrix.BT2020: 9}
 """ITU-T H.273, table 4."""
@@ -243,7 +243,8 @@ class Mp4File:
         with av.open(f"file:{self.path}", format="mp4") as container:
             video = container.streams.video[0]
             counted = video.frames
-            if self.path.stat().st_size > _CHECKED_WHOLE_BYTES:
+            size_bytes = self.path.stat().st_size
+            if size_bytes > _CHECKED_WHOLE_BYTES or self.frame_count > _CHECKED_WHOLE_FRAMES:
                 container.seek(max(0, (video.duration or 0) - 1), stream=video)
                 is_whole = any(packet.size for packet in container.demux(video))
             else:

@@ -23,6 +23,11 @@ _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, er
 """What FAT, some network and some container file systems answer to ``link``."""
 
 
+def utc_now() -> datetime:
+    """Return the wall clock's time, aware."""
+    return datetime.now(UTC)
+
+
 def path_from_template(template: str, *, stream: str, start: datetime, number: int) -> Path:
     """Fill in ``{stream}``, ``{start}`` and ``{n}``; other braces stay as they are.
 

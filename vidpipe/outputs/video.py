@@ -22,15 +22,14 @@ from vidpipe.errors import SinkError
 from vidpipe.interfaces import Clock
 from vidpipe.outputs.annotate import Annotator
 from vidpipe.outputs.canvas import CanvasFormat, format_for, paint_picture
-from vidpipe.outputs.jsonl import utc_now
 from vidpipe.outputs.mp4 import SYNC_EVERY_S, Encoding, Mp4File
-from vidpipe.outputs.naming import path_from_template
+from vidpipe.outputs.naming import path_from_template, utc_now
 from vidpipe.outputs.timeline import Thinning, Timeline
 from vidpipe.types import Frame, FrameResult
 
-MOST_FRAMES_IN_A_FILE = 1_000_000
-"""The index of a file being written is held in memory: a stream without segments, left alone for
-months, goes on in a new file (nine hours at 30 frames a second)."""
+MOST_FRAMES_IN_A_LIVE_FILE = 500_000
+"""The index of a file being written is held in memory, 75 bytes a frame: a camera without segments,
+left alone for months, goes on in a new file (after four hours and a half at 30 frames a second)."""
 
 _PATHS_REMEMBERED = 1000
 """Of the finished files, ``close`` returns the last ones: a run of months has too many."""
@@ -156,7 +155,7 @@ class VideoSink:
         if self._options.segment_s is not None:
             segment = int(ticks * timeline.time_base / _exact(self._options.segment_s))
         if self._file is not None:
-            is_full = self._file.frame_count >= MOST_FRAMES_IN_A_FILE
+            is_full = frame.source.is_live and self._file.frame_count >= MOST_FRAMES_IN_A_LIVE_FILE
             if (wanted, segment) == (self._format, self._segment) and not is_full:
                 return self._file
             self._finish()

@@ -3,6 +3,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from tests.builders import make_picture
 from vidpipe.errors import SinkError
+from vidpipe.outputs import mp4
 from vidpipe.outputs.canvas import format_for, paint_picture
 from vidpipe.outputs.mp4 import Mp4File
 from vidpipe.types import ColorMatrix
@@ -129,6 +131,19 @@ def test_a_file_that_lost_frames_is_not_given_its_name(tmp_path: Path) -> None:
     with pytest.raises(SinkError, match=r"gate\.partial\.mp4.*10 of 11"):
         file.finish(512)
     assert [path.name for path in tmp_path.iterdir()] == ["gate.partial.mp4"]
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_a_large_file_is_checked_by_its_index_and_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: int
+) -> None:
+    monkeypatch.setattr(mp4, "_CHECKED_WHOLE_FRAMES", 5)
+    file = new_file(tmp_path / "gate.mp4")
+    write_lumas(file, [100] * 10)
+    file.frame_count += missing
+    with pytest.raises(SinkError) if missing else nullcontext():
+        file.finish(512)
+    assert (tmp_path / "gate.mp4").exists() == (not missing)
 
 
 WRITER = """

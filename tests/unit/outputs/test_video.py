@@ -213,12 +213,18 @@ def test_two_streams_with_one_name_both_keep_their_video(tmp_path: Path) -> None
     assert sorted(path.name for path in tmp_path.iterdir()) == ["same-2.mp4", "same.mp4"]
 
 
-def test_a_file_has_a_last_frame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(video, "MOST_FRAMES_IN_A_FILE", 10)
+@pytest.mark.parametrize(("is_live", "counts"), [(True, [10, 10, 5]), (False, [25])])
+def test_only_a_live_file_has_a_last_frame(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    is_live: bool,  # noqa: FBT001 - a test's parameter
+    counts: list[int],
+) -> None:
+    monkeypatch.setattr(video, "MOST_FRAMES_IN_A_LIVE_FILE", 10)
     sink = sink_to(tmp_path / "gate.mp4")
     for number in range(25):
-        sink.write(result(number))
-    assert [len(times_of(path)) for path in sink.close()] == [10, 10, 5]
+        sink.write(result(number, is_live=is_live))
+    assert [len(times_of(path)) for path in sink.close()] == counts
 
 
 def test_a_folder_that_can_not_be_made_fails_once_and_names_the_stream(tmp_path: Path) -> None:

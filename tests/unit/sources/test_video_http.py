@@ -168,8 +168,11 @@ def test_a_live_stream_that_falls_silent_is_a_timeout(ts: bytes) -> None:
     with serving(resource) as url:
         reader = open_network(url, limits=LIMITS)
         started_at = time.monotonic()
+        for _ in range(100):
+            assert reader.read() is not None
         with pytest.raises(SourceError) as caught:
-            reader.close()
+            reader.read()
+        reader.close()
     assert caught.value.cause is SourceCause.TIMEOUT
     assert time.monotonic() - started_at < 3.0
 
