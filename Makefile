@@ -18,7 +18,7 @@ help: ## Show this
 demo: setup-run ## Run four streams of a real clip, with annotated video under out/demo/
 	@.venv/bin/vidpipe demo $(ARGS)
 
-test: lint setup ## Lint, then run the whole suite but what is slow
+test: setup lint ## Lint, then run the whole suite but what is slow
 	@$(FIND_TEST_DATA); .venv/bin/python -m pytest -m "not slow" $(ARGS)
 
 lint: setup-dev ## Check style, format and types

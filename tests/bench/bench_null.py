@@ -1,6 +1,6 @@
 """What vidpipe itself costs: blank synthetic frames, a model that computes next to nothing.
 
-    python tests/bench/bench_null.py [--streams 8] [--frames 4000] [--jsonl]
+    python -m tests.bench.bench_null [--streams 8] [--frames 4000] [--jsonl]
 
 Prints frames a second and CPU microseconds a frame in one process.
 """
@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 import openvino as ov
 import yaml
-from bench_pipeline import result, start
 from openvino import opset13 as ops
+
+from tests.bench.bench_pipeline import result, start
 
 
 def make_trivial_model(path: Path) -> None:
@@ -50,7 +51,7 @@ def main() -> None:
         }
         path = folder / "null.yml"
         path.write_text(yaml.safe_dump(document), encoding="utf-8")
-        run = result(start("measured.py", str(path)))
+        run = result(start("measured", str(path)))
     fps = run["frames"] / run["seconds"]
     row = {"name": "null run", "fps": fps, "cpu_ms_per_frame": run["cpu_ms"], **run}
     print(f"null run: {fps:.0f} frames/s, {1000 * run['cpu_ms']:.0f} us of CPU a frame")

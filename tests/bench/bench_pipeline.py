@@ -3,7 +3,7 @@
 The ceiling is bare decoding and bare inference (and bare encoding, with --video) running together
 as programs of their own; it is measured in turn with vidpipe, three times, and medians count:
 
-    python tests/bench/bench_pipeline.py [--model M.xml] [--clip C.mp4] [--streams 8] [--video]
+    python -m tests.bench.bench_pipeline [--model M.xml] [--clip C.mp4] [--streams 8] [--video]
 
 Without --clip a 1080p H.264 clip is made from the demo's own. Prints a table and, last, one line of
 JSON.
@@ -28,7 +28,6 @@ import yaml
 from vidpipe.config.schema import default_cache_dir
 from vidpipe.inference.zoo import fetch_clip, fetch_model
 
-HERE = Path(__file__).parent
 ROUNDS = 3
 
 
@@ -49,7 +48,7 @@ def make_clip(source: Path, target: Path, *, frames: int, size_wh: tuple[int, in
 
 def start(script: str, *arguments: str) -> subprocess.Popen[str]:
     """Start one of the programs beside this one."""
-    command = [sys.executable, str(HERE / script), *arguments]
+    command = [sys.executable, "-m", f"tests.bench.{script}", *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
@@ -57,7 +56,7 @@ def result(process: subprocess.Popen[str]) -> dict[str, Any]:
     """Wait for a program and return what it measured."""
     out, _ = process.communicate(timeout=600)
     if process.returncode:
-        raise SystemExit(f"{process.args} failed")
+        raise SystemExit("a program of the benchmark failed")
     measured: dict[str, Any] = json.loads(out.strip().splitlines()[-1])
     measured["cpu_ms"] = 1000 * measured["cpu_s"] / max(1, measured["frames"])
     return measured
@@ -68,7 +67,7 @@ def ceiling(clip: Path, model: Path, seconds: float, *, with_video: bool) -> dic
     parts = {"decode": str(clip), "infer": str(model)} | (
         {"encode": str(clip)} if with_video else {}
     )
-    running = {part: start("ceiling.py", part, path, str(seconds)) for part, path in parts.items()}
+    running = {part: start("ceiling", part, path, str(seconds)) for part, path in parts.items()}
     return {part: result(process)["cpu_ms"] for part, process in running.items()}
 
 
@@ -107,7 +106,7 @@ def main() -> None:
         runs, ceilings = [], []
         for _ in range(ROUNDS):
             ceilings.append(ceiling(clip, model, options.seconds, with_video=options.video))
-            runs.append(result(start("measured.py", str(path))))
+            runs.append(result(start("measured", str(path))))
     report(options, model, runs, ceilings)
 
 

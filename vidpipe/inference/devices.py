@@ -123,10 +123,10 @@ def optimal_requests(compiled: ov.CompiledModel) -> int:
     return max(1, int(answer)) if answer is not None else 1
 
 
-def device_full_names(core: ov.Core, compiled: ov.CompiledModel) -> dict[str, str]:
+def device_full_names(compiled: ov.CompiledModel) -> dict[str, str]:
     """Return the full name of every device that a compiled model runs on, such as a CPU's."""
     devices = [str(name).strip("()") for name in _answer(compiled, "EXECUTION_DEVICES") or ()]
-    names = {}
+    core, names = ov.Core(), {}
     for device in devices:
         try:
             names[device] = str(core.get_property(device, "FULL_DEVICE_NAME")).strip()

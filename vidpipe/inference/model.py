@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import openvino as ov
+from loguru import logger
 
 from vidpipe.errors import InferenceError, ModelError
 from vidpipe.inference.checksum import sha256_of
@@ -32,7 +33,7 @@ from vidpipe.inference.graph import (
 from vidpipe.inference.labels import LabelTable, carried_labels
 from vidpipe.inference.preprocess import InputFiller
 from vidpipe.inference.request import BoundRequest
-from vidpipe.inference.settings import DetectorSettings, InputRecipe
+from vidpipe.inference.settings import DetectorSettings, InputRecipe, Precision
 from vidpipe.types import Detections, Picture
 
 
@@ -100,8 +101,7 @@ def read_detector(path: Path, settings: DetectorSettings, core: ov.Core | None =
 class CompiledDetector:
     """A detector on its device; `fill` and `decode` may run in any number of threads at once."""
 
-    def __init__(self, detector: Detector, compiled: ov.CompiledModel, core: ov.Core) -> None:
-        self._core = core
+    def __init__(self, detector: Detector, compiled: ov.CompiledModel) -> None:
         self._detector = detector
         self._compiled = compiled
         self._filler = InputFiller(detector.rule.input_wh, detector.recipe)
@@ -186,7 +186,7 @@ class CompiledDetector:
             "confidence": detector.rule.confidence,
             "iou": detector.rule.iou,
             "device": settings.device,
-            "device_names": device_full_names(self._core, compiled),
+            "device_names": device_full_names(compiled),
             "precision": settings.precision.value,
             "hint": settings.hint.value,
             "properties": dict(settings.properties),
@@ -204,4 +204,14 @@ def compile_detector(path: Path, settings: DetectorSettings) -> CompiledDetector
     """
     core = ov.Core()
     detector = read_detector(path, settings, core)
-    return CompiledDetector(detector, compile_graph(core, detector.graph, settings), core)
+    compiled = compile_graph(core, detector.graph, settings)
+    answer = runtime_answers(compiled).get("inference_precision_hint")
+    if settings.precision is not Precision.AUTO and answer not in (None, settings.precision.value):
+        logger.warning(
+            "model {}: device {} computes in {}, though precision asks for {}",
+            settings.name,
+            settings.device,
+            answer,
+            settings.precision.value,
+        )
+    return CompiledDetector(detector, compiled)

@@ -2,7 +2,7 @@
 
 Line widths and letters follow the picture's shorter side, so that they read alike on 320x240 and on
 4K. A class has one colour everywhere; the ink on it is black or white. Tags stay inside the
-picture and never cover one another: the surest object chooses first, and in a dense crowd those
+picture and never cover another's text: the surest object chooses first, and in a dense crowd those
 that find no place go without.
 
 One thread uses an annotator at a time; the typesetter may be shared.
@@ -32,8 +32,8 @@ NO_ANSWER = "no result"
 _WIDEST_TAG = 0.45
 """Of the picture's width: a longer label is elided, so that it hides no other object."""
 _CACHED_PATCHES = 1024
-_CELL_PX = 8
-"""Taken places are remembered in cells of this size: exact enough for tags, and quick."""
+_CELL_PX = 4
+"""Taken places are remembered in cells of this size: tags may share margins, never their text."""
 
 
 @dataclass(frozen=True, slots=True)

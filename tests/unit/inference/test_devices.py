@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import openvino as ov
 import pytest
 
 from tests.builders import make_picture
@@ -88,6 +89,21 @@ def test_properties_of_the_user_win() -> None:
 def test_pinning_is_off_on_the_cpu_alone() -> None:
     assert properties_for(DetectorSettings("m"))["ENABLE_CPU_PINNING"] is False
     assert "ENABLE_CPU_PINNING" not in properties_for(DetectorSettings("m", device="AUTO"))
+
+
+def test_a_precision_that_the_device_lacks_is_said(path: Path, log_lines: list[str]) -> None:
+    lacking = set(Precision) - {Precision.AUTO, *precisions_of_the_cpu()}
+    for precision in lacking:
+        compile_detector(path, DetectorSettings("gate", precision=precision))
+    assert len([line for line in log_lines if "gate" in line and "computes in" in line]) == len(
+        lacking
+    )
+
+
+def precisions_of_the_cpu() -> set[Precision]:
+    names = ov.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    known = {"FP32": Precision.F32, "FP16": Precision.F16, "BF16": Precision.BF16}
+    return {known[name] for name in names if name in known}
 
 
 def test_a_compiled_model_is_kept_in_the_cache_folder(path: Path, tmp_path: Path) -> None:
