@@ -33,7 +33,7 @@ format: setup-dev ## Put the code into shape
 bench: setup ## Measure: each script of tests/bench, in one process after another
 	@$(FIND_TEST_DATA); shopt -s nullglob; scripts=(tests/bench/bench_*.py); \
 	if [ $${#scripts[@]} -eq 0 ]; then echo "no benchmark in tests/bench" >&2; exit 1; fi; \
-	for script in "$${scripts[@]}"; do echo "== $$script"; .venv/bin/python "$$script" $(ARGS); done
+	for script in "$${scripts[@]}"; do echo "== $$script"; name="$$(basename "$$script" .py)"; .venv/bin/python -m "tests.bench.$$name" $(ARGS); done
 
 soak: setup ## Run the slow tests, and keep their report under reports/
 	@$(FIND_TEST_DATA); mkdir -p reports; report="reports/soak-$$(date -u +%Y%m%dT%H%M%SZ)"; \

@@ -231,6 +231,12 @@ def check_re_exports(modules: Modules) -> Iterator[str]:
                 yield module.fault(item.line, f"takes {item.name} from {target}, not its home")
 
 
+SILENCERS = {
+    "vidpipe.inference": ("import sys", "sys.modules.setdefault('openvino_telemetry', None)")
+}
+"""What must happen before anything of a package is imported, since OpenVINO reports its import."""
+
+
 def check_hollow_inits(modules: Modules) -> Iterator[str]:
     """A package's ``__init__`` is a docstring; the root's may export and state the version."""
     for module in modules.values():
@@ -240,6 +246,8 @@ def check_hollow_inits(modules: Modules) -> Iterator[str]:
             yield module.fault(1, "no docstring")
         for statement in module.tree.body:
             if _is_text(statement) or (module.name == ROOT and _is_export(statement)):
+                continue
+            if ast.unparse(statement).startswith(SILENCERS.get(module.name, ("\n",))):
                 continue
             yield module.fault(statement.lineno, "more than a docstring in an __init__")
 

@@ -28,6 +28,12 @@ def no_thread_outlives_its_test() -> Iterator[None]:
     assert not alive, f"threads outlived the test: {alive}"
 
 
+@pytest.fixture(autouse=True)
+def secrets_end_with_their_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every test begin without registered secrets."""
+    monkeypatch.setattr("vidpipe.runtime.logs._secrets", ())
+
+
 @pytest.fixture
 def clock() -> FakeClock:
     """Return a clock that only the test moves."""

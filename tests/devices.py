@@ -44,7 +44,7 @@ def tell_level(detections: Detections) -> int:
     return round(float(detections.boxes_xyxy[0, 2]) * 255 / FRAME_WH[0])
 
 
-class Probe(ov.Op):
+class Probe(ov.Op):  # type: ignore[misc]  # openvino leaves it untyped
     """Writes one row of seven; fails or waits at certain grey levels."""
 
     def __init__(self, inputs: list[ov.Output], gate: threading.Event) -> None:

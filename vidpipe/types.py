@@ -238,6 +238,25 @@ class StreamState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class CaptureReport:
+    """What became of a capture so far.
+
+    Attributes:
+        state: What it is doing.
+        detail: Why, for people; redacted.
+        has_been_up: True once a frame has arrived.
+        error: Why a recorded source failed, or why a live one is down; None if neither.
+        info: What the source said of itself when it was last opened.
+    """
+
+    state: StreamState
+    detail: str
+    has_been_up: bool
+    error: str | None
+    info: SourceInfo | None
+
+
+@dataclass(frozen=True, slots=True)
 class PassedFrame:
     """A frame that keeps its place in the order without being sent to the model."""
 

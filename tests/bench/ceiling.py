@@ -1,8 +1,11 @@
 """The bare parts that a pipeline is measured against: programs of their own, without vidpipe.
 
-    python ceiling.py decode CLIP SECONDS          PyAV, one thread
-    python ceiling.py infer MODEL.xml SECONDS      the same model, saturated, asynchronous
-    python ceiling.py encode CLIP SECONDS          PyAV's libx264, as vidpipe sets it
+Run as ``python -m tests.bench.ceiling PART PATH SECONDS``, where PART is one of
+
+    decode    PATH is a clip: PyAV, one thread
+    infer     PATH is a model: saturated, asynchronous
+    encode    PATH is a clip: libx264, as vidpipe sets it
+
 
 Each prints one line of JSON: frames, seconds and CPU seconds from its first frame to its last.
 """

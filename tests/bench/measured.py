@@ -1,6 +1,6 @@
 """One run of a configuration, measured from the start of its threads: prints a line of JSON.
 
-python measured.py CONFIG.yml [SECONDS]
+python -m tests.bench.measured CONFIG.yml [SECONDS]
 """
 
 from __future__ import annotations

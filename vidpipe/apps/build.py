@@ -104,7 +104,7 @@ def build_pipeline(config: Config, *, clock: Clock = time.monotonic) -> Pipeline
     dispatcher_of: dict[str, Dispatcher] = {}
     outcome = Outcome({stream.id: len(stream.outputs) for stream in config.streams})
 
-    pools: dict[str, PoolUnit] = {}
+    pools: dict[str, tuple[Pool, Dispatcher]] = {}
     # Two a stream: one resumption, and the stream's end.
     workers = Workers(2 * len(config.streams), chains.__getitem__)
     for name in used:
@@ -114,8 +114,7 @@ def build_pipeline(config: Config, *, clock: Clock = time.monotonic) -> Pipeline
             workers.put,
             clock,
         )
-        dispatcher = Dispatcher(pool, workers.put, clock)
-        pools[name] = PoolUnit(name, pool, dispatcher)
+        pools[name] = pool, Dispatcher(pool, workers.put, clock)
         workers.reserve(pool.size)
 
     shared = _Shared(
@@ -126,21 +125,21 @@ def build_pipeline(config: Config, *, clock: Clock = time.monotonic) -> Pipeline
     )
     units = []
     for stream in config.streams:
-        pool_unit = pools[stream.model]
-        dispatcher_of[stream.id] = pool_unit.dispatcher
+        pool, dispatcher = pools[stream.model]
+        dispatcher_of[stream.id] = dispatcher
         meter = StreamMeter()
         lanes = list(_sink_lanes(stream, shared.typesetter))
         fanout = Fanout(stream.id, lanes, meter, shared.events)
         role = StreamRole(stream.id, fanout, meter)
         chains[stream.id] = StreamChain(role, outcome.end_stream, clock)
-        policy = _dispatch_policy(stream, pool_unit.pool.size, _sharers(config, stream))
+        policy = _dispatch_policy(stream, pool.size, _sharers(config, stream))
         workers.reserve(policy.window)
-        pool_unit.dispatcher.add(stream.id, policy, meter)
+        dispatcher.add(stream.id, policy, meter)
         capture = _capture(stream, shared, meter)
-        units.append(StreamUnit(stream.id, capture, pool_unit.dispatcher, fanout, meter))
+        units.append(StreamUnit(stream.id, capture, dispatcher, fanout, meter))
     return Pipeline(
         streams=units,
-        pools=list(pools.values()),
+        pools=[PoolUnit(name, *pools[name]) for name in used],
         workers=workers,
         worker_threads=min(_WORKERS_MOST, max(2, _cores())),
         outcome=outcome,
@@ -198,6 +197,8 @@ def source_spec(stream: StreamConfig, thread_count: int = 1) -> SourceSpec:
         open_timeout_s=stream.connect.open_timeout_s,
         read_timeout_s=stream.connect.read_timeout_s,
         transport=stream.connect.transport,
+        # What ends in .mp4 is a file on a server too; of another HTTP address the server says it.
+        is_live=False if stream.is_recorded and stream.kind == "network" else None,
         thread_count=thread_count,
     )
 
@@ -254,7 +255,7 @@ def _capture(stream: StreamConfig, shared: _Shared, meter: StreamMeter) -> Captu
     age_ms = stream.lane.max_age_ms
     policy = CapturePolicy(
         stream=stream.id,
-        is_live=stream.kind in ("network", "device"),
+        is_live=not stream.is_recorded,
         loop=stream.loop,
         realtime=stream.realtime,
         max_late_s=age_ms / 1000 if age_ms else _LIVE_MAX_AGE_S,

@@ -13,19 +13,15 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Protocol
 
 from loguru import logger
 
-from vidpipe.analytics.workers import Workers
 from vidpipe.apps.outcome import Outcome
-from vidpipe.inference.pool import Pool
-from vidpipe.outputs.fanout import Fanout
 from vidpipe.runtime.logs import redact
 from vidpipe.runtime.meters import StreamMeter
 from vidpipe.runtime.supervisor import ThreadGroup
-from vidpipe.scheduling.dispatch import Dispatcher
-from vidpipe.sources.capture import Capture
-from vidpipe.types import DropCause, StreamState
+from vidpipe.types import CaptureReport, DropCause, StreamState
 
 _ABORT_GRACE_S = 2.0
 """What is left to the sinks after the deadline, to close the files that they have open."""
@@ -33,14 +29,84 @@ _ABORT_GRACE_S = 2.0
 _TICK_S = 0.05
 
 
+class CaptureLoop(Protocol):
+    """A stream's capture, as its thread and the pipeline see it."""
+
+    @property
+    def is_live(self) -> bool:
+        """True if the source has no end of its own."""
+
+    def run(self) -> None:
+        """Capture until the source ends or the capture is stopped."""
+
+    def stop(self) -> None:
+        """Ask the loop to end."""
+
+    def report(self) -> CaptureReport:
+        """Return what became of it so far."""
+
+
+class DispatchLoop(Protocol):
+    """What feeds a pool."""
+
+    def run(self) -> None:
+        """Dispatch until closed and empty."""
+
+    def end(self, stream: str) -> None:
+        """Take no more frames of a stream."""
+
+    def close(self) -> None:
+        """Take no more frames at all."""
+
+    def abort(self) -> None:
+        """Drop what waits, too."""
+
+
+class PoolLoop(Protocol):
+    """A pool of requests and its reaper."""
+
+    @property
+    def is_held(self) -> bool:
+        """True if the device still runs a request."""
+
+    def reap(self) -> None:
+        """Look after requests that don't answer, until closed."""
+
+    def close(self) -> None:
+        """Give out no more requests; what runs is cancelled."""
+
+
+class SinkLoops(Protocol):
+    """A stream's sinks."""
+
+    def start(self, threads: ThreadGroup) -> None:
+        """Start one thread a sink."""
+
+    def close(self) -> None:
+        """Let the sinks write what they hold and finish."""
+
+    def abort(self) -> dict[str, int]:
+        """Let the sinks finish at once; return what each has lost."""
+
+
+class WorkerLoop(Protocol):
+    """What the worker threads run."""
+
+    def run(self) -> None:
+        """Work until closed."""
+
+    def close(self) -> None:
+        """End once nothing is left."""
+
+
 @dataclass(frozen=True, slots=True)
 class StreamUnit:
     """One stream's parts."""
 
     stream: str
-    capture: Capture
-    dispatcher: Dispatcher
-    fanout: Fanout
+    capture: CaptureLoop
+    dispatcher: DispatchLoop
+    fanout: SinkLoops
     meter: StreamMeter
 
 
@@ -49,8 +115,8 @@ class PoolUnit:
     """One model's parts."""
 
     model: str
-    pool: Pool
-    dispatcher: Dispatcher
+    pool: PoolLoop
+    dispatcher: DispatchLoop
 
 
 class Phase(Enum):
@@ -70,7 +136,7 @@ class Pipeline:
 
     streams: Sequence[StreamUnit]
     pools: Sequence[PoolUnit]
-    workers: Workers
+    workers: WorkerLoop
     worker_threads: int
     outcome: Outcome
     phase: Phase = Phase.BUILT

@@ -6,7 +6,14 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, SecretStr
 
-from vidpipe.config.address import Kind, masked, source_fault, source_kind, with_credentials
+from vidpipe.config.address import (
+    Kind,
+    masked,
+    source_fault,
+    source_kind,
+    split_url,
+    with_credentials,
+)
 from vidpipe.config.outputs import Output
 from vidpipe.config.section import Section
 from vidpipe.config.values import (
@@ -19,6 +26,8 @@ from vidpipe.config.values import (
     number,
     text,
 )
+
+RECORDED_SUFFIXES = (".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".ts", ".mpg", ".264")
 
 ID_PATTERN = r"^[a-z0-9_-]{1,100}$"
 
@@ -189,9 +198,18 @@ class StreamConfig(DefaultsConfig):
         return source_kind(self.source)
 
     @property
+    def is_recorded(self) -> bool:
+        """True if the source has an end: a file, also one that is fetched over HTTP by its name."""
+        url = split_url(self.source)
+        if url is None or self.kind != "network":
+            return self.kind != "device"
+        path = url.rest.partition("?")[0].partition("#")[0].lower()
+        return url.scheme.lower() in ("http", "https") and path.endswith(RECORDED_SUFFIXES)
+
+    @property
     def is_live(self) -> bool:
         """True if the source doesn't wait: a camera, or a file that is played like one."""
-        return self.kind in ("network", "device") or self.realtime
+        return self.realtime or not self.is_recorded
 
     @property
     def source_shown(self) -> str:

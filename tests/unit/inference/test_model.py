@@ -12,6 +12,7 @@ from openvino import opset13 as ops
 
 from tests.builders import make_picture
 from tests.graphs import fixed_outputs, picture_parameter, plane_means, saved, ssd_rows
+from tests.model_files import write_frozen_graph, write_onnx_ssd
 from vidpipe.errors import InferenceError, ModelError
 from vidpipe.inference.model import CompiledDetector, compile_detector
 from vidpipe.inference.settings import (
@@ -138,6 +139,38 @@ def test_finished_outputs_of_tensorflow_are_understood(tmp_path: Path) -> None:
         element_type=ov.Type.u8,
     )
     detector = compiled(graph, tmp_path)
+    found = detector.infer_once(make_picture(64, 48))
+    np.testing.assert_allclose(found.boxes_xyxy, [[32, 12, 64, 24]])
+    assert found.labels == ("person",)
+    assert detector.input_wh == (300, 300)
+
+
+@pytest.mark.parametrize(
+    ("shape", "input_wh"), [((1, 3, 24, 32), (32, 24)), (("N", 3, "H", "W"), (300, 300))]
+)
+def test_an_onnx_file_is_read(
+    tmp_path: Path, shape: tuple[int | str, ...], input_wh: tuple[int, int]
+) -> None:
+    path = tmp_path / "tiny.onnx"
+    write_onnx_ssd(path, [ROW], shape)
+    detector = compile_detector(path, settings())
+    found = detector.infer_once(make_picture(64, 48))
+    np.testing.assert_allclose(found.boxes_xyxy, [[16, 12, 32, 36]])
+    assert detector.input_wh == input_wh
+
+
+def test_a_frozen_graph_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "frozen_inference_graph.pb"
+    write_frozen_graph(
+        path,
+        {
+            "detection_boxes": [[[0.25, 0.5, 0.5, 1.0], [0.0, 0.0, 1.0, 1.0]]],
+            "detection_scores": [[0.9, 0.3]],
+            "detection_classes": [[2.0, 1]],
+            "num_detections": [2.0],
+        },
+    )
+    detector = compile_detector(path, settings())
     found = detector.infer_once(make_picture(64, 48))
     np.testing.assert_allclose(found.boxes_xyxy, [[32, 12, 64, 24]])
     assert found.labels == ("person",)

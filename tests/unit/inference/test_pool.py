@@ -61,7 +61,15 @@ class Desk:
         return self.answers[number]
 
     def read(self, count: int) -> list[int | str]:
-        return [self.read_one() for _ in range(count)]
+        try:
+            return [self.read_one() for _ in range(count)]
+        except BaseException:
+            assert self.pool is not None
+            self.pool.close()  # so that nobody waits for what will not be read
+            raise
+
+    def deliver(self, submission: Submission) -> None:
+        assert self.delivered.put(submission, timeout_s=0)
 
     def assert_complete(self) -> None:
         """Nothing is running or left, and every request is free."""
@@ -82,7 +90,7 @@ def desk(
     """Run a pool with its reaper."""
     bench = Desk()
     settings = PoolSettings(requests=requests, timeout_s=timeout_s)
-    pool = bench.pool = Pool(compile_model, settings, bench.delivered.put, time.monotonic)
+    pool = bench.pool = Pool(compile_model, settings, bench.deliver, time.monotonic)
     with running(pool.reap):
         try:
             yield bench, pool
@@ -95,8 +103,8 @@ def test_every_frame_gets_its_own_answer(tmp_path: Path) -> None:
         assert pool.size == 5
         with running(lambda: bench.read(600)):
             for number in range(600):
-                bench.submit(level_frame(number, number % 256))
-        assert bench.answers == {number: number % 256 for number in range(600)}
+                bench.submit(level_frame(number, number % 255 + 1))
+        assert bench.answers == {number: number % 255 + 1 for number in range(600)}
         bench.assert_complete()
 
 
@@ -150,8 +158,9 @@ def test_a_frame_that_cannot_be_filled_costs_itself_alone(
 ) -> None:
     with desk(lambda: compile_quick(tmp_path), requests=1) as (bench, _):
         bench.submit(make_frame(0, picture=make_picture(rotation_deg=45)))
-        bench.submit(level_frame(1, FINE)) if bench.read_one() == "45" else None
-        bench.read(1)
+        assert bench.read_one() == "45"
+        bench.submit(level_frame(1, FINE))
+        assert bench.read_one() == FINE
         assert bench.answers == {0: "45", 1: FINE}
         assert any("Traceback" in line for line in log_lines)
         bench.assert_complete()
@@ -371,7 +380,8 @@ def test_an_answer_that_cannot_be_handed_over_is_logged_and_nothing_dies(
     wait_until(lambda: any("the channel is full" in line for line in log_lines), "it is logged")
 
 
-def test_a_closed_pool_leaves_nothing_behind(gate: threading.Event) -> None:
+def work_and_close(gate: threading.Event) -> list[Callable[[], object]]:
+    """Let a pool meet everything; return weak references to what must not outlive it."""
     with desk(lambda: compile_probe(gate, 4), requests=3, timeout_s=0.2) as (bench, pool):
         for number, level in enumerate([FINE, FAILS, HANGS]):
             bench.submit(level_frame(number, level))
@@ -379,9 +389,11 @@ def test_a_closed_pool_leaves_nothing_behind(gate: threading.Event) -> None:
         gate.set()
         bench.assert_complete()
         wait_until(lambda: pool.parked == 0, "nothing is held")
-    known = [weakref.ref(pool), weakref.ref(pool.detector)]
-    bench.pool = None
-    del pool, bench
+        return [weakref.ref(pool), weakref.ref(pool.detector)]
+
+
+def test_a_closed_pool_leaves_nothing_behind(gate: threading.Event) -> None:
+    known = work_and_close(gate)
     gc.collect()
     assert [ref() for ref in known] == [None, None]
 

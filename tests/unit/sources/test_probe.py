@@ -10,8 +10,8 @@ from tests.clips import ClipSpec, cut, write_clip
 from tests.fakes import FakeClock
 from vidpipe.errors import SourceCause, SourceError
 from vidpipe.interfaces import Reader
+from vidpipe.sources.addresses import open_file
 from vidpipe.sources.probe import probe
-from vidpipe.sources.video import open_file
 from vidpipe.types import Decoded, SourceInfo
 
 

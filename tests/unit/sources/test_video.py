@@ -15,7 +15,8 @@ from tests.clips import ClipSpec, cut, damage, write_clip, write_sound
 from vidpipe.errors import SourceCause, SourceError
 from vidpipe.interfaces import Reader
 from vidpipe.pixels import bgr_from_picture
-from vidpipe.sources.video import VideoLimits, open_file, open_network
+from vidpipe.sources.addresses import open_file, open_network
+from vidpipe.sources.declared import VideoLimits
 from vidpipe.types import Decoded, SourceInfo
 
 LARGE = ClipSpec(frames=100, size_wh=(160, 120))
@@ -366,7 +367,7 @@ def test_a_pipe_that_nobody_writes_to_is_given_up(tmp_path: Path) -> None:
 def test_nothing_of_ffmpegs_reaches_standard_error() -> None:
     script = (
         "from vidpipe.errors import SourceError\n"
-        "from vidpipe.sources.video import open_network\n"
+        "from vidpipe.sources.addresses import open_network\n"
         "import sys\n"
         "for url in sys.argv[1:]:\n"
         "    try:\n"
@@ -385,7 +386,7 @@ def test_nothing_of_ffmpegs_reaches_standard_error() -> None:
 
 def test_a_traceback_holds_no_password() -> None:
     script = (
-        "from vidpipe.sources.video import open_network\n"
+        "from vidpipe.sources.addresses import open_network\n"
         "open_network('rtsp://bob:s3cret@127.0.0.1:9/x')\n"
     )
     run = subprocess.run(

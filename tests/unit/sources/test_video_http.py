@@ -15,8 +15,9 @@ import pytest
 
 from tests.clips import ClipSpec, write_clip
 from vidpipe.errors import SourceCause, SourceError
+from vidpipe.sources.addresses import open_network
 from vidpipe.sources.connection import with_credentials
-from vidpipe.sources.video import VideoLimits, open_network
+from vidpipe.sources.declared import VideoLimits
 from vidpipe.types import SourceKind
 
 LIMITS = VideoLimits(open_timeout_s=2.0, read_timeout_s=1.0)
