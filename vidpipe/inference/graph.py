@@ -78,7 +78,7 @@ def files_of(path: Path) -> list[Path]:
 def reason_of(error: Exception) -> str:
     """Return the line of a native error that says something, without its places in the source."""
     noise = ("Exception from", "Check '", "FrontEnd API failed", "While ")
-    lines = [line.strip() for line in str(error).splitlines()]
+    lines = [line.strip().removeprefix("Caught exception: ") for line in str(error).splitlines()]
     told = [line for line in lines if line and not line.startswith(noise)]
     return (told[0] if told else type(error).__name__).rstrip(". ")
 

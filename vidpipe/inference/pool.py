@@ -7,7 +7,9 @@ Each submission is settled once, by one atomic move, either by the device's call
 reaper; the loser discards. A request whose inference fails never calls back, so the reaper asks;
 one that is not answered in time is cancelled, parked until it is idle, and replaced. When too many
 are parked the device's own threads are held, and the pool is rebuilt from a model compiled anew.
-Requests alive, parked ones included, are never more than twice the pool's size.
+
+All requests are made at once, with the spare ones that take the place of parked ones: the CPU's
+plugin makes no further one, and keeps who asks, while one of its threads is held.
 """
 
 from __future__ import annotations
@@ -86,7 +88,7 @@ class Pool:
         self._rebuilt_at = -math.inf
         self._detector = compile_model()
         self._size = settings.requests or 2 * self._detector.optimal_requests + 1
-        self._free = deque(Slot(self._detector, self._answered) for _ in range(self._size))
+        self._free, self._spare = self._make_slots(self._detector)
 
     @property
     def size(self) -> int:
@@ -106,7 +108,7 @@ class Pool:
     @property
     def is_ready(self) -> bool:
         """False while so many requests are parked that the device can't be trusted to answer."""
-        return len(self._parked) < max(1, self._detector.optimal_requests // 2)
+        return len(self._parked) < _most_parked(self._detector)
 
     @property
     def is_held(self) -> bool:
@@ -195,6 +197,10 @@ class Pool:
             self._visit_parked()
             if not self.is_ready and now_s - self._rebuilt_at >= self._rebuild_pause_s():
                 self._rebuild(now_s)
+        self._visit_parked()
+        for slot in self._spare:
+            slot.let_go()
+        self._spare.clear()
 
     def _in_force(self, slot: Slot) -> Slot:
         """Return a free slot in place of one whose model was replaced while it was held."""
@@ -244,30 +250,27 @@ class Pool:
             )
             self._finish(slot, submission)
 
+    def _make_slots(self, detector: CompiledDetector) -> tuple[deque[Slot], list[Slot]]:
+        """Return the requests for use, and the spare ones."""
+        slots = [Slot(detector, self._answered) for _ in range(self._size + _most_parked(detector))]
+        return deque(slots[: self._size]), slots[self._size :]
+
     def _replace(self, slot: Slot) -> None:
-        """Cancel and park a slot's request, and put a new one in its place."""
+        """Cancel and park a slot's request, and put a spare one in its place, if there is one."""
         slot.request.cancel()
         slot.submission = None  # its frame's pixels can go
         is_old = slot.detector is not self._detector
         with self._lock:
             (self._left_behind if is_old else self._parked).append(slot)
-        if not is_old:
+        if is_old:
+            return
+        if self._spare:
+            self.take_back(self._spare.pop())
+        else:
             self._missing += 1
-            self._refill()
-
-    def _refill(self) -> None:
-        """Make new requests for the parked ones, but no more than the pool's size of them."""
-        while self._missing and len(self._parked) <= self._size:
-            try:
-                fresh = Slot(self._detector, self._answered)
-            except VidpipeError as exc:
-                logger.error("the pool of {} has lost a request: {}", self._detector.name, exc)
-                return
-            self._missing -= 1
-            self.take_back(fresh)
 
     def _visit_parked(self) -> None:
-        """Let go of the requests that have come to rest."""
+        """Put the requests that have come to rest to use again; let go of those left behind."""
         rested = [slot for slot in (*self._parked, *self._left_behind) if slot.is_idle()]
         if not rested:
             return
@@ -275,8 +278,13 @@ class Pool:
             self._parked = [slot for slot in self._parked if slot not in rested]
             self._left_behind = [slot for slot in self._left_behind if slot not in rested]
         for slot in rested:
-            slot.let_go()
-        self._refill()
+            if slot.detector is not self._detector:
+                slot.let_go()
+            elif self._missing:
+                self._missing -= 1
+                self.take_back(slot)
+            else:
+                self._spare.append(slot)
 
     def _rebuild_pause_s(self) -> float:
         hung_models = len({id(slot.detector) for slot in self._left_behind})
@@ -292,7 +300,7 @@ class Pool:
         )
         try:
             detector = self._compile_model()
-            slots = [Slot(detector, self._answered) for _ in range(self._size)]
+            free, spare = self._make_slots(detector)
         except VidpipeError as exc:
             logger.error("model {} can't be compiled anew: {}", self._detector.name, exc)
             return
@@ -301,7 +309,13 @@ class Pool:
             self._left_behind += self._parked
             self._parked = []
             self._missing = 0
-            old, self._free = self._free, deque(slots)
+            old = [*self._free, *self._spare]
+            self._free, self._spare = free, spare
             self._has_free.notify_all()
         for slot in old:
             slot.let_go()
+
+
+def _most_parked(detector: CompiledDetector) -> int:
+    """Return how many parked requests say that the device is held."""
+    return max(1, detector.optimal_requests // 2)

@@ -21,7 +21,7 @@ from vidpipe.runtime.logs import redact
 from vidpipe.runtime.meters import StreamMeter
 from vidpipe.sources.connection import Backoff
 from vidpipe.sources.pacing import Pacer
-from vidpipe.types import DropCause, Frame, SourceInfo, StreamState
+from vidpipe.types import CaptureReport, DropCause, Frame, SourceInfo, StreamState
 
 _ASSUMED_RATE_FPS = 25.0
 _REMIND_AFTER_S = 60.0
@@ -47,25 +47,6 @@ class CapturePolicy:
     realtime: bool = False
     max_late_s: float = 0.5
     backoff: Backoff = field(default_factory=Backoff)
-
-
-@dataclass(frozen=True, slots=True)
-class CaptureReport:
-    """What became of a capture so far.
-
-    Attributes:
-        state: What it is doing.
-        detail: Why, for people; redacted.
-        has_been_up: True once a frame has arrived.
-        error: Why a recorded source failed, or why a live one is down; None if neither.
-        info: What the source said of itself when it was last opened.
-    """
-
-    state: StreamState
-    detail: str
-    has_been_up: bool
-    error: str | None
-    info: SourceInfo | None
 
 
 class Capture:
@@ -159,6 +140,7 @@ class Capture:
         shift_s: float | None = None
         while not self._stop.is_set() and (decoded := reader.read()) is not None:
             if self._report.state is not StreamState.LIVE:
+                info = reader.info  # a live stream's rotation is known with its first picture
                 self._come_up(info)
             pts_s = decoded.pts_s
             if pts_s is not None and self._offset_s > 0:
@@ -200,6 +182,12 @@ class Capture:
         if self._failures or info != self._report.info:  # a loop says it once
             kind = "live" if info.is_live else "recorded"
             self._log.info("{} {}x{}, {}", info.codec, info.width, info.height, kind)
+            if info.time_base is None and not info.is_live:
+                rate_fps = info.rate_fps or _ASSUMED_RATE_FPS
+                self._log.warning(
+                    "it has no timestamps: pts is null, and video is written at {:g} frames a second",
+                    rate_fps,
+                )
         self._failures = 0
         self._report = CaptureReport(StreamState.LIVE, "", has_been_up=True, error=None, info=info)
 

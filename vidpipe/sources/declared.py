@@ -6,12 +6,14 @@ Containers and streams are PyAV's, as ``Any``: its import stays in ``video``.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from vidpipe.errors import SourceCause, SourceError
 from vidpipe.sources.completeness import Promise, is_file_cut
+from vidpipe.types import SourceInfo, SourceKind
 
 RAW_FORMATS = frozenset(
     {
@@ -33,6 +35,34 @@ _MATROSKA = "matroska,"
 _FASTEST_FPS = 2000.0
 _ZERO_YEARS = 1970
 """Clocks that were never set say 1904 (MP4's zero) or 1970 (the system's)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is being read, for messages and decisions; ``name`` holds no secret."""
+
+    name: str
+    kind: SourceKind
+    is_live: bool
+    path: Path | None
+    is_local: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VideoLimits:
+    """How to read one video.
+
+    Attributes:
+        open_timeout_s: Longest time to open a network source.
+        read_timeout_s: Longest silence of a network source.
+        transport: Of RTSP: ``tcp`` or ``udp``.
+        thread_count: Decoder threads; 0 lets FFmpeg choose.
+    """
+
+    open_timeout_s: float = 5.0
+    read_timeout_s: float = 5.0
+    transport: str = "tcp"
+    thread_count: int = 1
 
 
 def choose_stream(container: Any, name: str) -> Any:
@@ -153,3 +183,21 @@ def recorded_at_of(*metadata: Mapping[str, str]) -> datetime | None:
         except (KeyError, ValueError, OverflowError):
             continue
     return None
+
+
+def info_of(container: Any, stream: Any, place: Place, promise: Promise) -> SourceInfo:
+    """Return what is known of a source once it is open; its rotation comes with a picture."""
+    is_raw = container.format.name in RAW_FORMATS
+    is_live = place.is_live
+    return SourceInfo(
+        kind=place.kind,
+        is_live=is_live,
+        codec=stream.codec_context.codec.canonical_name,
+        width=stream.width,
+        height=stream.height,
+        rate_fps=declared_rate_fps(stream, is_raw=is_raw),
+        time_base=None if is_raw else stream.time_base,
+        frame_count=None if is_live else promise.packets or stream.frames or None,
+        duration_s=None if is_live or is_raw else duration_s_of(container, stream),
+        recorded_at=None if is_live else recorded_at_of(container.metadata, stream.metadata),
+    )

@@ -9,8 +9,9 @@ from urllib.parse import unquote
 from vidpipe.errors import SourceCause, SourceError
 from vidpipe.interfaces import Reader
 from vidpipe.runtime.logs import redact
+from vidpipe.sources.addresses import open_file, open_network
+from vidpipe.sources.declared import VideoLimits
 from vidpipe.sources.synthetic import open_synthetic
-from vidpipe.sources.video import VideoLimits, open_file, open_network
 from vidpipe.sources.webcam import open_webcam
 from vidpipe.types import SourceKind
 

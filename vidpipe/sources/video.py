@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import av
@@ -21,29 +20,19 @@ from av.stream import Discard
 
 from vidpipe.errors import SourceCause, SourceError
 from vidpipe.runtime.logs import redact
-from vidpipe.runtime.supervisor import call_with_deadline
 from vidpipe.sources.completeness import Promise, Tally, loss
-from vidpipe.sources.connection import (
-    cause_of_error,
-    classify_open_failure,
-    endpoint_of,
-    failure,
-    is_timeout,
-    require_resolvable,
-)
+from vidpipe.sources.connection import cause_of_error, is_timeout
 from vidpipe.sources.declared import (
     RAW_FORMATS,
+    Place,
+    VideoLimits,
     choose_stream,
-    declared_rate_fps,
-    duration_s_of,
-    is_endless,
+    info_of,
     promise_of,
-    recorded_at_of,
 )
-from vidpipe.sources.files import file_error, require_file, shown
 from vidpipe.sources.planes import clockwise_deg, picture_of
 from vidpipe.sources.timestamps import Timeline
-from vidpipe.types import Decoded, Picture, SourceInfo, SourceKind
+from vidpipe.types import Decoded, Picture, SourceInfo
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -60,144 +49,67 @@ _MOST_READ_ERRORS = 100
 _NO_PICTURE_S = 30.0
 """Live packets that give no picture for so long are no video; long groups of pictures fit in."""
 
-_PROBE_S = 0.5
-_INNER_SHARE = 0.95
-"""FFmpeg's own timeout comes first, so that its thread ends; the deadline is for what ignores it.
-"""
 
-_RTSP = ("rtsp", "rtsps")
-_HTTP = ("http", "https")
-
-
-@dataclass(frozen=True, slots=True)
-class VideoLimits:
-    """How to read one video.
+class LibraryError(Exception):
+    """What FFmpeg raised, without the address in it: for the functions that open.
 
     Attributes:
-        open_timeout_s: Longest time to open a network source.
-        read_timeout_s: Longest silence of a network source.
-        transport: Of RTSP: ``tcp`` or ``udp``.
-        thread_count: Decoder threads; 0 lets FFmpeg choose.
+        cause: What it says, or None where it says too little.
+        reason: Its words beyond "invalid data".
     """
 
-    open_timeout_s: float = 5.0
-    read_timeout_s: float = 5.0
-    transport: str = "tcp"
-    thread_count: int = 1
+    def __init__(self, cause: SourceCause | None, reason: str) -> None:
+        """Keep both."""
+        super().__init__(reason)
+        self.cause = cause
+        self.reason = reason
 
 
-def open_file(
-    path: Path, *, is_live: bool = False, limits: VideoLimits | None = None
-) -> VideoReader:
-    """Open a recorded file, decoding its first picture.
+def connect(
+    name: str,
+    *,
+    options: Mapping[str, str] | None = None,
+    timeouts_s: tuple[float, float] | None = None,
+) -> InputContainer:
+    """Open a container by FFmpeg's name for it; may block beyond its timeouts.
 
     Args:
-        path: Any path: special characters in it mean nothing to FFmpeg here.
-        is_live: Its end is a loss (a pipe that a camera program writes to).
-        limits: Only the thread count counts, and for a pipe the opening time.
+        name: ``file:`` and a path, or an address.
+        options: FFmpeg's options of the demuxer and the protocol.
+        timeouts_s: For opening (each of two steps), and for reading a packet.
 
     Raises:
-        SourceError: It is missing (NOT_FOUND), may not be read (REFUSED), or is not a video that
-            can be decoded (FORMAT).
+        LibraryError: It can't be opened.
     """
-    limits = limits or VideoLimits()
-    require_file(path)
-
-    def connect() -> InputContainer:
-        name = f"file:{path.absolute()}"
-        try:
-            name.encode()
-        except UnicodeEncodeError:  # a name in no encoding: the system knows another one for it
-            with path.open("rb") as file:
-                return av.open(
-                    f"file:/proc/self/fd/{file.fileno()}", "r", metadata_errors="replace"
-                )
-        return av.open(name, "r", metadata_errors="replace")
-
     try:
-        if path.is_file():
-            container = connect()
-        else:  # the other end of a pipe may never come
-            container = call_with_deadline(connect, limits.open_timeout_s, "vp-open", _close)
-    except TimeoutError:
-        raise SourceError(
-            f"{shown(path)}: nothing came within {limits.open_timeout_s:g} s", SourceCause.TIMEOUT
-        ) from None
-    except (av.FFmpegError, OSError) as exc:
-        raise file_error(path, exc, _reason(exc)) from None
-    return _prepare(
-        container,
-        _Place(shown(path), SourceKind.FILE, is_live=is_live, path=path, is_local=True),
-        limits,
-    )
-
-
-def open_network(
-    url: str, *, is_live: bool | None = None, limits: VideoLimits | None = None
-) -> VideoReader:
-    """Open an ``http(s)://``, ``rtsp(s)://``, ``rtmp://``, ``udp://`` or ``srt://`` address.
-
-    Args:
-        url: The address; user name and password percent-encoded.
-        is_live: Whether its end is a loss. None decides: HTTP is recorded where the server says
-            how long the resource is (HLS: where the playlist has an end), all else is live.
-        limits: Timeouts, transport and threads.
-
-    Raises:
-        SourceError: With the cause as far as a probe of the address can tell. After
-            ``open_timeout_s`` and half a second for the probe at the latest.
-    """
-    limits = limits or VideoLimits()
-    started_at = time.monotonic()
-    timeout_s = limits.open_timeout_s
-    endpoint = endpoint_of(url)
-    if endpoint is not None:
-        require_resolvable(endpoint, url, timeout_s)
-    scheme = url.partition(":")[0].lower()
-    left_s = max(0.1, timeout_s - (time.monotonic() - started_at))
-    try:
-        container = call_with_deadline(
-            lambda: _connect(url, scheme, left_s, limits), left_s, "vp-open", _close
+        return av.open(
+            name,
+            "r",
+            container_options=dict(options or {}),
+            timeout=timeouts_s,
+            metadata_errors="replace",
         )
     except (av.FFmpegError, OSError, UnicodeError) as exc:
-        hint = cause_of_error(exc)
-        cause = classify_open_failure(
-            hint=hint,
-            elapsed_s=time.monotonic() - started_at,
-            timeout_s=timeout_s,
-            endpoint=endpoint,
-            probe_s=min(_PROBE_S, timeout_s),
-        )
-        raise failure(url, cause) from None
-    if is_live is None:
-        is_live = is_endless(container, scheme)
-    place = _Place(redact(url), SourceKind.NETWORK, is_live=is_live, path=None, is_local=False)
-    return _prepare(container, place, limits)
+        raise LibraryError(cause_of_error(exc), _reason(exc)) from None
 
 
-def _connect(url: str, scheme: str, timeout_s: float, limits: VideoLimits) -> InputContainer:
-    inner_s = timeout_s * _INNER_SHARE
-    options: dict[str, str] = {}
-    if scheme in _RTSP:
-        # FFmpeg tries a silent RTSP peer twice: half of the timeout gives the whole.
-        options = {
-            "rtsp_transport": limits.transport,
-            "allowed_media_types": "video",
-            "analyzeduration": "500000",  # microseconds; the default takes 2 s to open
-        }
-        timeouts = (inner_s, limits.read_timeout_s / 2)
-    else:
-        timeouts = (inner_s, limits.read_timeout_s)
-        if scheme in _HTTP:
-            options = {
-                "reconnect": "1",  # resumes what has a known length; a live stream is opened anew
-                "reconnect_delay_max": "2",
-            }
-    return av.open(url, "r", container_options=options, timeout=timeouts, metadata_errors="replace")
-
-
-def _close(container: InputContainer) -> None:
+def release(container: InputContainer) -> None:
+    """Close a container that came too late to be used."""
     container.close()
+
+
+def prepare(container: InputContainer, place: Place, limits: VideoLimits) -> VideoReader:
+    """Choose the stream and start the decoder; the container is closed if that fails.
+
+    Raises:
+        SourceError: There is no video that can be decoded (cause FORMAT), or a recorded network
+            source failed at once.
+    """
+    try:
+        return VideoReader(container, choose_stream(container, place.name), place, limits)
+    except BaseException:
+        container.close()
+        raise
 
 
 def _reason(exc: Exception) -> str:
@@ -207,34 +119,14 @@ def _reason(exc: Exception) -> str:
     return redact(str(getattr(exc, "strerror", None) or type(exc).__name__))
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """What is being read, for messages and decisions; ``name`` holds no secret."""
-
-    name: str
-    kind: SourceKind
-    is_live: bool
-    path: Path | None
-    is_local: bool
-
-
-def _prepare(container: InputContainer, place: _Place, limits: VideoLimits) -> VideoReader:
-    """Choose the stream and start the decoder; the container is closed if that fails."""
-    try:
-        return VideoReader(container, choose_stream(container, place.name), place, limits)
-    except BaseException:
-        container.close()
-        raise
-
-
 class VideoReader:
-    """An open video, decoded by one thread; made by ``open_file`` and ``open_network``."""
+    """An open video, decoded by one thread; made by ``prepare``."""
 
     def __init__(
         self,
         container: InputContainer,
         stream: VideoStream,
-        place: _Place,
+        place: Place,
         limits: VideoLimits,
     ) -> None:
         """Take over the container; a recorded source decodes its first picture now."""
@@ -247,6 +139,7 @@ class VideoReader:
         self._tally = Tally()
         self._ready: deque[VideoFrame] = deque()
         self._read_errors = 0
+        self._silence_s = 0.0
         self._has_ended = False
         self._failure: SourceError | None = None
         self._is_closed = False
@@ -254,7 +147,7 @@ class VideoReader:
         context.thread_count = limits.thread_count
         if limits.thread_count != 1:
             context.thread_type = "AUTO"
-        self._info = _info_of(container, stream, place, self._promise)
+        self._info = info_of(container, stream, place, self._promise)
         start = stream.start_time
         self._timeline = Timeline(
             stream.time_base or Fraction(1, 90_000),
@@ -334,6 +227,7 @@ class VideoReader:
             self._on_read_error(exc, time.monotonic() - asked_at)
             return
         self._read_errors = 0
+        self._silence_s = 0.0
         has_time = packet.pts is not None or packet.dts is not None
         if self._promise.end_s is not None and has_time:
             self._note_end(packet)
@@ -385,9 +279,14 @@ class VideoReader:
         """Go on behind a damaged packet of a recorded source; anything else ends the reading."""
         name = self._place.name
         is_invalid = isinstance(exc, av.error.InvalidDataError)
+        self._silence_s += elapsed_s
         is_silence = cause_of_error(exc) is SourceCause.TIMEOUT or is_timeout(
-            elapsed_s, self._read_timeout_s
+            self._silence_s, self._read_timeout_s
         )
+        if self._is_worth_waiting(elapsed_s):
+            self._read_errors += 1
+            self._packets = self._demux()
+            return
         if is_silence and not self._place.is_local:
             self._failure = SourceError(
                 f"{name}: nothing came for {self._read_timeout_s:g} s", SourceCause.TIMEOUT
@@ -406,6 +305,19 @@ class VideoReader:
             self._tally.broke_off = _reason(exc) or "it can't be read any further"
         self._has_ended = True
         self._flush()  # what the decoder still holds was sent before the failure
+
+    def _is_worth_waiting(self, elapsed_s: float) -> bool:
+        """Tell whether FFmpeg gave up early: it tries RTSP twice, but for a packet that broke off.
+
+        So it is given half of the timeout, and asked once more if that was all the silence.
+        """
+        return (
+            self._place.is_live
+            and not self._place.is_local
+            and self._read_errors == 0
+            and is_timeout(elapsed_s, self._read_timeout_s / 2)
+            and not is_timeout(self._silence_s, self._read_timeout_s)
+        )
 
     def _prime(self) -> None:
         """Decode the first picture, which alone knows the rotation and proves the codec.
@@ -474,22 +386,3 @@ class VideoReader:
         lost = loss(promise, self._tally, self._frame_s)
         if lost is not None:
             raise SourceError(f"{self._place.name} is incomplete: {lost}", SourceCause.INCOMPLETE)
-
-
-def _info_of(
-    container: InputContainer, stream: VideoStream, place: _Place, promise: Promise
-) -> SourceInfo:
-    is_raw = container.format.name in RAW_FORMATS
-    is_live = place.is_live
-    return SourceInfo(
-        kind=place.kind,
-        is_live=is_live,
-        codec=stream.codec_context.codec.canonical_name,
-        width=stream.width,
-        height=stream.height,
-        rate_fps=declared_rate_fps(stream, is_raw=is_raw),
-        time_base=None if is_raw else stream.time_base,
-        frame_count=None if is_live else promise.packets or stream.frames or None,
-        duration_s=None if is_live or is_raw else duration_s_of(container, stream),
-        recorded_at=None if is_live else recorded_at_of(container.metadata, stream.metadata),
-    )

@@ -126,7 +126,7 @@ def test_by_default_there_are_twice_what_the_device_runs_at_once_and_one(tmp_pat
 
 
 def test_an_inference_that_fails_costs_its_frame_alone(gate: threading.Event) -> None:
-    with desk(lambda: compile_probe(gate, 2), requests=3) as (bench, pool):
+    with desk(lambda: compile_probe(gate), requests=3) as (bench, pool):
         levels = [FINE, FAILS, FINE + 1, FAILS, FAILS, FAILS, FAILS, FINE + 2]
         with running(lambda: bench.read(len(levels))):
             for number, level in enumerate(levels):
@@ -145,7 +145,7 @@ def test_an_inference_that_fails_costs_its_frame_alone(gate: threading.Event) ->
 @pytest.mark.parametrize("number", range(3))
 def test_a_request_that_failed_is_used_again(gate: threading.Event, number: int) -> None:
     del number
-    with desk(lambda: compile_probe(gate, 1), requests=1) as (bench, _):
+    with desk(lambda: compile_probe(gate), requests=1) as (bench, _):
         for index in range(6):
             bench.submit(level_frame(index, FAILS if index % 2 else FINE))
             answer = bench.read_one()
@@ -169,7 +169,10 @@ def test_a_frame_that_cannot_be_filled_costs_itself_alone(
 def test_a_request_that_hangs_is_answered_by_the_reaper_and_replaced(
     gate: threading.Event,
 ) -> None:
-    with desk(lambda: compile_probe(gate, 4), requests=5, timeout_s=0.3) as (bench, pool):
+    with desk(lambda: compile_probe(gate, is_wide=True), requests=5, timeout_s=0.3) as (
+        bench,
+        pool,
+    ):
         started_at = time.monotonic()
         bench.submit(level_frame(0, HANGS))
         answer = bench.read_one()
@@ -189,7 +192,10 @@ def test_a_request_that_hangs_is_answered_by_the_reaper_and_replaced(
 
 
 def test_a_late_answer_is_discarded(gate: threading.Event) -> None:
-    with desk(lambda: compile_probe(gate, 4), requests=2, timeout_s=0.2) as (bench, pool):
+    with desk(lambda: compile_probe(gate, is_wide=True), requests=2, timeout_s=0.2) as (
+        bench,
+        pool,
+    ):
         bench.submit(level_frame(0, HANGS))
         assert isinstance(bench.read_one(), str)
         gate.set()
@@ -203,7 +209,7 @@ def test_a_pool_whose_device_is_held_is_rebuilt_and_ready_again(gate: threading.
     compiled: list[CompiledDetector] = []
 
     def compile_model() -> CompiledDetector:
-        compiled.append(compile_probe(gate, 2))
+        compiled.append(compile_probe(gate))
         return compiled[-1]
 
     with desk(compile_model, requests=3, timeout_s=0.3) as (bench, pool):
@@ -236,17 +242,17 @@ def test_a_model_that_cannot_be_compiled_anew_leaves_the_pool_as_it_is(
         calls.append(time.monotonic())
         if len(calls) > 1:
             raise ModelError("the file is gone")
-        return compile_probe(gate, 2)
+        return compile_probe(gate)
 
     with desk(compile_model, requests=2, timeout_s=0.15) as (bench, pool):
-        # Every request hangs: what waits for an end stays bounded.
-        number = 0
-        while pool.parked <= pool.size:
+        # Every request hangs: as many as there are, and no more.
+        for number in range(pool.size + 1):
             bench.submit(level_frame(number, HANGS))
             bench.read_one()
-            number += 1
+        wait_until(lambda: pool.parked == pool.size + 1, "all are parked")
+        number += 1
         assert not pool.is_ready
-        assert pool.parked == pool.size + 1
+        assert not pool._free
         assert len(calls) == 2
         assert any("the file is gone" in line for line in log_lines)
         gate.set()
@@ -259,7 +265,7 @@ def test_a_model_that_cannot_be_compiled_anew_leaves_the_pool_as_it_is(
 
 
 def test_the_pause_before_a_rebuild_grows_with_the_models_that_hang(gate: threading.Event) -> None:
-    with desk(lambda: compile_probe(gate, 2), requests=3, timeout_s=0.2) as (bench, pool):
+    with desk(lambda: compile_probe(gate), requests=3, timeout_s=0.2) as (bench, pool):
         before_s = pool._rebuild_pause_s()
         bench.submit(level_frame(0, HANGS))
         bench.read_one()
@@ -288,7 +294,7 @@ def test_a_slow_start_is_not_taken_for_an_answer(
             return SlowStart(self._compiled)
 
     def compile_model() -> CompiledDetector:
-        plain = compile_probe(gate, 2)
+        plain = compile_probe(gate)
         return Detector(plain._detector, plain._compiled)
 
     with desk(compile_model, requests=1) as (bench, _):
@@ -301,7 +307,7 @@ def test_a_slow_start_is_not_taken_for_an_answer(
 
 
 def test_close_returns_though_requests_are_running(gate: threading.Event) -> None:
-    with desk(lambda: compile_probe(gate, 2), requests=3) as (bench, pool):
+    with desk(lambda: compile_probe(gate), requests=3) as (bench, pool):
         for number in range(3):
             bench.submit(level_frame(number, HANGS))
         assert pool.drain(0.05) == 3
@@ -316,7 +322,7 @@ def test_close_returns_though_requests_are_running(gate: threading.Event) -> Non
 
 
 def test_close_wakes_a_dispatcher_that_waits_for_a_request(gate: threading.Event) -> None:
-    with desk(lambda: compile_probe(gate, 1), requests=1) as (bench, pool):
+    with desk(lambda: compile_probe(gate), requests=1) as (bench, pool):
         bench.submit(level_frame(0, HANGS))
         got: list[object] = []
         with running(lambda: got.append(pool.acquire())):
@@ -327,7 +333,7 @@ def test_close_wakes_a_dispatcher_that_waits_for_a_request(gate: threading.Event
 
 
 def test_drain_waits_for_what_runs(gate: threading.Event) -> None:
-    with desk(lambda: compile_probe(gate, 2), requests=3) as (bench, pool):
+    with desk(lambda: compile_probe(gate), requests=3) as (bench, pool):
         assert pool.drain(0) == 0
         bench.submit(level_frame(0, HANGS))
         bench.submit(level_frame(1, FINE))
@@ -382,7 +388,10 @@ def test_an_answer_that_cannot_be_handed_over_is_logged_and_nothing_dies(
 
 def work_and_close(gate: threading.Event) -> list[Callable[[], object]]:
     """Let a pool meet everything; return weak references to what must not outlive it."""
-    with desk(lambda: compile_probe(gate, 4), requests=3, timeout_s=0.2) as (bench, pool):
+    with desk(lambda: compile_probe(gate, is_wide=True), requests=3, timeout_s=0.2) as (
+        bench,
+        pool,
+    ):
         for number, level in enumerate([FINE, FAILS, HANGS]):
             bench.submit(level_frame(number, level))
         bench.read(3)
@@ -401,7 +410,10 @@ def test_a_closed_pool_leaves_nothing_behind(gate: threading.Event) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_one_delivery_each_whatever_fails_and_hangs(gate: threading.Event, seed: int) -> None:
     count = 60
-    with desk(lambda: compile_probe(gate, 4), requests=4, timeout_s=0.4) as (bench, pool):
+    with desk(lambda: compile_probe(gate, is_wide=True), requests=4, timeout_s=0.4) as (
+        bench,
+        pool,
+    ):
         levels = [FINE + (number % 20) for number in range(count)]
         levels[5 + seed] = levels[30] = FAILS
         levels[10 + seed] = HANGS

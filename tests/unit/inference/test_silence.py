@@ -11,7 +11,8 @@ PROGRAM = """
 import sys
 import vidpipe.inference.model
 from openvino.tools.ovc import telemetry_utils
-print(telemetry_utils.tm.__name__, [name for name in sys.modules if name.startswith("openvino_telemetry.")])
+names = [name for name in sys.modules if name.startswith("openvino_telemetry.")]
+print(telemetry_utils.tm.__name__, names)
 """
 
 
