@@ -7,7 +7,6 @@ away, and said by name.
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -144,7 +143,7 @@ class Pipeline:
     """What a stop threw away, for people; empty after a clean one."""
     is_held: bool = False
     """True if native code holds a thread after the stop: the process has to end without it."""
-    _deadline: float = math.inf
+    _is_hurried: bool = False
     _captures: ThreadGroup = field(init=False)
     _stages: ThreadGroup = field(init=False)
     _sinks: ThreadGroup = field(init=False)
@@ -188,13 +187,13 @@ class Pipeline:
 
     def stop(self, deadline_s: float) -> None:
         """Stop source-first, within so many seconds; ``lost`` names what had to be thrown away."""
-        self._deadline = time.monotonic() + deadline_s
+        deadline = time.monotonic() + deadline_s
         for unit in self.streams:
             unit.capture.stop()
         for shared in self.pools:
             shared.dispatcher.close()
         # Half of what is left: the sinks need the other half for their files.
-        self._wait(self.outcome.handed_over, (self._deadline - time.monotonic()) / 2)
+        self._wait(self.outcome.handed_over, (deadline - time.monotonic()) / 2)
         is_complete = self.outcome.handed_over.is_set()
         if not is_complete:
             for shared in self.pools:
@@ -205,7 +204,7 @@ class Pipeline:
         self.workers.close()
         for unit in self.streams:
             unit.fanout.close()
-        self._wait(self.outcome.all_written, self._deadline - time.monotonic())
+        self._wait(self.outcome.all_written, deadline - time.monotonic())
         losses: dict[str, dict[str, int]] = {}
         if not self.outcome.all_written.is_set():
             losses = {unit.stream: unit.fanout.abort() for unit in self.streams}
@@ -219,13 +218,13 @@ class Pipeline:
         self.is_held = self.is_held or bool(held) or any(unit.pool.is_held for unit in self.pools)
 
     def hurry(self) -> None:
-        """Bring the deadline of a stop under way forward to now; a signal handler may call it."""
-        self._deadline = 0.0
+        """Let a stop, under way or to come, wait for nothing; a signal handler may call it."""
+        self._is_hurried = True
 
     def _wait(self, event: threading.Event, timeout_s: float) -> None:
         """Wait for an event until its time is up, or somebody is in a hurry."""
         until = time.monotonic() + timeout_s
-        while time.monotonic() < min(until, self._deadline) and not event.wait(_TICK_S):
+        while not self._is_hurried and time.monotonic() < until and not event.wait(_TICK_S):
             pass
 
     def _name_losses(self, losses: dict[str, dict[str, int]], held: list[str]) -> None:

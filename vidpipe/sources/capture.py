@@ -185,7 +185,7 @@ class Capture:
             if info.time_base is None and not info.is_live:
                 rate_fps = info.rate_fps or _ASSUMED_RATE_FPS
                 self._log.warning(
-                    "it has no timestamps: pts is null, and video is written at {:g} frames a second",
+                    "no timestamps: pts is null, and video is written at {:g} frames a second",
                     rate_fps,
                 )
         self._failures = 0

@@ -52,9 +52,17 @@ async function look(name, times) {
   const pixels = [];
   for (const time of times) {
     await new Promise(done => { video.onseeked = done; video.currentTime = time + 0.02; });
-    pen.drawImage(video, 0, 0);
-    const pixel = pen.getImageData(canvas.width >> 1, canvas.height >> 1, 1, 1).data;
-    pixels.push([...pixel].slice(0, 3));
+    // A busy browser says that it has sought before it shows the picture: look until it rests.
+    let pixel = '', seen = 0;
+    while (seen < 4) {
+      await new Promise(done => setTimeout(done, 50));
+      pen.drawImage(video, 0, 0);
+      const now = pen.getImageData(canvas.width >> 1, canvas.height >> 1, 1, 1).data;
+      const text = JSON.stringify([...now].slice(0, 3));
+      seen = text === pixel ? seen + 1 : 0;
+      pixel = text;
+    }
+    pixels.push(JSON.parse(pixel));
   }
   await new Promise((done, failed) => {
     video.onended = done;
