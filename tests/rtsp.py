@@ -50,11 +50,11 @@ class RtspServer:
 
 
 @contextmanager
-def rtsp_server(username: str = "", password: str = "") -> Iterator[RtspServer]:
-    """Run a server on a free port of the loopback interface; with a name, it asks for it."""
+def rtsp_server(username: str = "", password: str = "", *, port: int = 0) -> Iterator[RtspServer]:
+    """Run a server on a port of the loopback interface; with a name, it asks for it."""
     login = [username, password] if username else []
     process = subprocess.Popen(
-        [_PYTHON, _SCRIPT, *login],
+        [_PYTHON, _SCRIPT, str(port), *login],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -63,8 +63,8 @@ def rtsp_server(username: str = "", password: str = "") -> Iterator[RtspServer]:
     with process:
         try:
             assert process.stdout is not None
-            word, port = process.stdout.readline().split()
+            word, number = process.stdout.readline().split()
             assert word == "port"
-            yield RtspServer(int(port), process)
+            yield RtspServer(int(number), process)
         finally:
             process.kill()

@@ -1,9 +1,10 @@
 """A real RTSP camera for tests: run by the system's python3, which has GStreamer's bindings.
 
-    python3 rtsp_server.py [USER PASSWORD]
+    python3 rtsp_server.py PORT [USER PASSWORD]
 
-Serves a test picture, H.264 320x240 at 25 frames a second, at /cam on a free port of the loopback
-interface, and prints ``port N`` once it is ready. Ends when its standard input is closed.
+Serves a test picture, H.264 320x240 at 25 frames a second, at /cam on a port of the loopback
+interface (0 takes a free one), and prints ``port N`` once it is ready. Ends when its standard input
+is closed.
 """
 
 from __future__ import annotations
@@ -46,12 +47,12 @@ def main() -> None:
     Gst.init(None)
     server = GstRtspServer.RTSPServer()
     server.set_address("127.0.0.1")
-    server.set_service("0")
+    server.set_service(sys.argv[1])
     factory = GstRtspServer.RTSPMediaFactory()
     factory.set_launch(LAUNCH)
     factory.set_shared(True)
-    if len(sys.argv) == 3:
-        require_login(server, factory, sys.argv[1], sys.argv[2])
+    if len(sys.argv) == 4:
+        require_login(server, factory, sys.argv[2], sys.argv[3])
     server.get_mount_points().add_factory("/cam", factory)
     server.attach(None)
     loop = GLib.MainLoop()

@@ -150,6 +150,34 @@ def test_a_resumption_under_way_is_enough_though_it_stalls_again(clock: FakeCloc
     assert bench.outlet.numbers == [0, 1]
 
 
+@pytest.mark.parametrize("number", range(20))
+def test_room_that_is_made_while_the_chain_looks_for_it_is_not_missed(
+    clock: FakeClock, number: int
+) -> None:
+    del number
+    bench = Bench(clock)
+    answers: list[bool] = []
+    asking = threading.Event()
+
+    def ask() -> None:
+        asking.set()
+        answers.append(bench.chain.take_stall())
+
+    sink = threading.Thread(target=ask)
+
+    class Crowded(Outlet):
+        @property
+        def has_room(self) -> bool:
+            sink.start()  # the lane was full when it was looked at; now the sink takes a result
+            asking.wait()
+            return False
+
+    bench.chain._role = StreamRole("gate", Crowded(), bench.meter)
+    bench.offer(0)
+    sink.join()
+    assert answers == [True]
+
+
 def test_a_chain_that_goes_on_by_itself_needs_no_resumption(clock: FakeClock) -> None:
     bench = Bench(clock, room=0)
     bench.offer(0)

@@ -275,6 +275,32 @@ def test_the_pause_before_a_rebuild_grows_with_the_models_that_hang(gate: thread
         wait_until(lambda: pool._rebuild_pause_s() == before_s, "the old model has come to rest")
 
 
+def test_a_request_whose_callback_has_not_returned_yet_can_be_used_again(tmp_path: Path) -> None:
+    # Its answer is read and its request given back while the callback is still on its way out.
+    delivered: Channel[Submission] = Channel(10)
+    deliverers: list[str] = []
+
+    def deliver(submission: Submission) -> None:
+        deliverers.append(threading.current_thread().name)
+        delivered.put(submission)
+        threading.Event().wait(0.05)
+
+    settings = PoolSettings(requests=1)
+    pool = Pool(lambda: compile_quick(tmp_path), settings, deliver, time.monotonic)
+    with running(pool.reap):
+        try:
+            for number in range(10):
+                slot = pool.acquire()
+                assert slot is not None
+                pool.submit(slot, level_frame(number, number + 1), number)
+                submission = delivered.get(timeout_s=10)
+                assert tell_level(submission.detections()) == number + 1
+                submission.release()
+        finally:
+            pool.close()
+    assert "test-0" not in deliverers, "the reaper had to find an answer that nobody was told of"
+
+
 class SlowStart(BoundRequest):
     """A request whose start takes a while, as that of a thread that has to wait for its turn."""
 
