@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import cv2
 from loguru import logger
 
 from vidpipe.analytics.chain import StreamChain, StreamRole
@@ -99,6 +100,8 @@ def build_pipeline(config: Config, *, clock: Clock = time.monotonic) -> Pipeline
         ModelError: A model can't be found, understood or compiled.
         FetchError: A model of the zoo can't be fetched.
     """
+    # The streams and workers are threads enough: OpenCV's own would only take their cores.
+    cv2.setNumThreads(1)
     used = [name for name in config.models if any(s.model == name for s in config.streams)]
     chains: dict[str, StreamChain] = {}
     dispatcher_of: dict[str, Dispatcher] = {}
