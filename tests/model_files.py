@@ -74,6 +74,12 @@ def write_onnx_ssd(path: Path, rows: ArrayLike, shape: Sequence[int | str]) -> N
     path.write_bytes(_number(1, 8) + opset + _bytes(7, graph))
 
 
+def add_onnx_properties(path: Path, properties: Mapping[str, str]) -> None:
+    """Add to an ONNX file what it says of itself."""
+    entries = [_bytes(14, _bytes(1, key) + _bytes(2, text)) for key, text in properties.items()]
+    path.write_bytes(path.read_bytes() + b"".join(entries))
+
+
 def _tf_shape(sizes: Sequence[int]) -> bytes:
     return b"".join(_bytes(2, _number(1, size)) for size in sizes)
 

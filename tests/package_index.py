@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from vidpipe.inference.fetch import WheelFile
+from vidpipe.inference.catalogue import WheelFile
 
 
 def make_wheel(

@@ -1,5 +1,5 @@
 """``python -m vidpipe``."""
 
-from vidpipe.apps.cli import main
+from vidpipe.apps.entry import main
 
 main()

@@ -4,6 +4,7 @@
     |-- ConfigError             2   the configuration file, with every fault and its place
     |-- UsageError              2   the command line
     |-- ModelError              2   a model that can't be found, read, understood or compiled
+    |-- PluginError             2   another package's addition that can't be loaded or used
     |-- SourceError             1   a camera or file, with a cause
     |-- InferenceError          1   one frame that the device didn't answer
     |-- SinkError               1   one output
@@ -70,6 +71,12 @@ class UsageError(VidpipeError):
 
 class ModelError(VidpipeError):
     """A model can't be found, read, understood or compiled."""
+
+    exit_code = 2
+
+
+class PluginError(VidpipeError):
+    """What another package adds can't be loaded, or is not what it should be."""
 
     exit_code = 2
 

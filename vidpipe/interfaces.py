@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from vidpipe.types import Decoded, Detections, Frame, FrameResult, SourceInfo
+from vidpipe.types import (
+    Decoded,
+    Detections,
+    Frame,
+    FrameResult,
+    SinkRequest,
+    SourceInfo,
+    SourceRequest,
+)
 
 Clock: TypeAlias = Callable[[], float]
 """Monotonic seconds; handed in, so that a test can hold time still."""
@@ -118,4 +126,37 @@ class Sink(Protocol):
 
         Raises:
             SinkError: What was written can't be finished; the message says where the part is.
+        """
+
+
+class SourcePlugin(Protocol):
+    """What an entry point of the group ``vidpipe.sources`` names: an object, or a whole module.
+
+    The entry point's name is the scheme: ``slideshow`` opens ``slideshow:...``.
+    """
+
+    @property
+    def is_live(self) -> bool:
+        """True if what it opens can't wait and is opened again when it is lost, as a camera."""
+
+    def open(self, request: SourceRequest) -> Reader:
+        """Open an address, on the stream's capture thread.
+
+        Raises:
+            SourceError: It can't be opened; a live stream tries again.
+        """
+
+
+class SinkPlugin(Protocol):
+    """What an entry point of the group ``vidpipe.sinks`` names: often the sink's class itself.
+
+    The entry point's name is the output's type.
+    """
+
+    def __call__(self, request: SinkRequest) -> Sink:
+        """Return a sink for one output of one stream, without opening anything yet.
+
+        Raises:
+            ValueError: A key of the output is wrong; the text says which, and is reported as a
+                fault of the configuration.
         """

@@ -5,11 +5,12 @@ Pixels are read-only views that belong to the decoder: who draws, draws into a b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, StrEnum
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +67,8 @@ class SourceKind(StrEnum):
     NETWORK = "network"
     DEVICE = "device"
     SYNTHETIC = "synthetic"
+    PLUGIN = "plugin"
+    """An address whose scheme another installed package opens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,8 @@ class Detections:
         class_ids: (N,) int32.
         labels: (N,) the classes' names.
         track_ids: (N,) int or None for each, where a tracker runs; empty where none does.
+
+    The arrays are made read-only: every sink of a stream gets the same ones.
     """
 
     boxes_xyxy: NDArray[np.float32]
@@ -161,6 +166,11 @@ class Detections:
     class_ids: NDArray[np.int32]
     labels: tuple[str, ...]
     track_ids: tuple[int | None, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Let nobody who is handed the record change it for the others."""
+        for array in (self.boxes_xyxy, self.scores, self.class_ids):
+            array.flags.writeable = False
 
     def __len__(self) -> int:
         """Count the objects."""
@@ -270,3 +280,37 @@ class StreamEnd:
 
     stream: str
     sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRequest:
+    """What a plugin for sources is to open.
+
+    Attributes:
+        url: The address as it is configured, ``connect.username`` and ``password`` percent-encoded
+            into it where it is a URL; may hold a secret, so it is not shown.
+        open_timeout_s: Longest time to open it.
+        read_timeout_s: Longest silence of a live source.
+    """
+
+    url: str = field(repr=False)
+    open_timeout_s: float = 5.0
+    read_timeout_s: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class SinkRequest:
+    """What a plugin for outputs, or a sink handed to ``Pipeline``, is made for.
+
+    Attributes:
+        stream: The stream's id; safe in a path.
+        title: What people call the stream; its id where it has no name.
+        is_live: True if the stream can't wait: a camera, or a file that is played like one.
+        options: The output's own keys, as they stand in the configuration but for ``type`` and
+            ``lane``: numbers, booleans, texts, lists and mappings. Not shown: it may hold secrets.
+    """
+
+    stream: str
+    title: str
+    is_live: bool
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)

@@ -1,12 +1,12 @@
-"""Read vidpipe's JSON Lines: how many people were there in each second?
+"""Read vidpipe's JSON Lines: how many people were there at most, in each second?
 
-python samples/first-run/run.py out/hall.jsonl
+python3 samples/first-run/run.py out/hall.jsonl
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -23,6 +23,18 @@ def most_a_second(path: Path) -> dict[int, int]:
     return dict(most)
 
 
-if __name__ == "__main__":
-    for second, people in most_a_second(Path(sys.argv[1])).items():
+def main() -> None:
+    """Print a bar for each second."""
+    parser = argparse.ArgumentParser(description="Count people in vidpipe's JSON Lines.")
+    parser.add_argument("file", type=Path, help="what a jsonl output wrote, such as out/hall.jsonl")
+    file = parser.parse_args().file
+    try:
+        seconds = most_a_second(file)
+    except (OSError, ValueError, KeyError) as exc:
+        raise SystemExit(f"{file} is no file of vidpipe's JSON Lines: {exc}") from None
+    for second, people in seconds.items():
         print(f"{second:6d} s  {'#' * people} {people}")
+
+
+if __name__ == "__main__":
+    main()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
-import time
+from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -60,9 +61,8 @@ def test_a_camera_that_goes_away_comes_back_and_harms_no_other(tmp_path: Path) -
             wait_until(lambda: len(lines(tmp_path, "c0")) > 25, "the steady camera", 40)
             wait_until(lambda: len(lines(tmp_path, "c1")) > 25, "the other camera", 40)
             first.kill()
-            before, gone_at = len(lines(tmp_path, "c0")), time.monotonic()
-            wait_until(lambda: len(lines(tmp_path, "c0")) > before + 75, "a steady rate", 40)
-            rate_fps = 75 / (time.monotonic() - gone_at)
+            before = len(lines(tmp_path, "c0"))
+            wait_until(lambda: len(lines(tmp_path, "c0")) > before + 75, "the steady one", 40)
             count = len(lines(tmp_path, "c1"))
             with rtsp_server("viewer", PASSWORD, port=first.port):
                 wait_until(lambda: len(lines(tmp_path, "c1")) > count + 25, "its return", 40)
@@ -70,7 +70,9 @@ def test_a_camera_that_goes_away_comes_back_and_harms_no_other(tmp_path: Path) -
                 done = ended(process)
 
     assert done.code == 0, done.err
-    assert rate_fps > 25 * 0.9
+    moments = [datetime.fromisoformat(line["time"]) for line in lines(tmp_path, "c0")]
+    longest = max(later - earlier for earlier, later in pairwise(moments))
+    assert longest < timedelta(seconds=1.5), "the steady camera was held up"
     back = lines(tmp_path, "c1")
     numbers = [line["frame"] for line in back]
     assert numbers == sorted(set(numbers))

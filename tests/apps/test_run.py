@@ -196,6 +196,14 @@ def test_a_duration_ends_a_run(tmp_path: Path, model: Path) -> None:
     assert picture_count(tmp_path / "out" / "s0.mp4") == len(lines(tmp_path / "out" / "s0.jsonl"))
 
 
+@pytest.mark.parametrize("seconds", ["0", "0.001"])
+def test_a_duration_of_nothing_is_over_at_once(tmp_path: Path, model: Path, seconds: str) -> None:
+    config = write_config(tmp_path, document(model, "synthetic:people?size=320x240"))
+    done = vidpipe("run", config, "--duration", seconds, cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert not list(tmp_path.rglob("*partial*"))
+
+
 def test_detect_fps_passes_frames_to_the_pictures_alone(tmp_path: Path, model: Path) -> None:
     clip = write_clip(tmp_path / "a.mp4", ClipSpec(frames=100))
     config = document(model, clip)
@@ -261,6 +269,32 @@ def test_a_model_that_can_not_be_used_is_told_before_anything_runs(tmp_path: Pat
     assert done.code == 2
     assert "none.xml" in done.err
     assert "Traceback" not in done.err
+
+
+def test_a_file_of_labels_that_can_not_be_read_is_told_in_plain_words(
+    tmp_path: Path, model: Path
+) -> None:
+    config = document(model, "synthetic:people")
+    (tmp_path / "names.txt").write_bytes(b"\xff\xfe\x00\x80")
+    config["models"]["tiny"]["labels"] = "names.txt"
+    done = vidpipe("run", write_config(tmp_path, config), cwd=tmp_path)
+    assert done.code == 2
+    assert done.err.startswith("vidpipe: model tiny: labels file")
+    assert "it is not UTF-8 text" in done.err
+    assert "codec" not in done.err
+
+
+def test_a_blank_line_among_the_labels_keeps_the_place_of_the_others(
+    tmp_path: Path, model: Path
+) -> None:
+    config = document(model, "synthetic:blank?size=64x64&frames=1")
+    (tmp_path / "names.txt").write_text("\nperson\ncar\n", "utf-8")
+    config["models"]["tiny"]["labels"] = "names.txt"
+    config["models"]["tiny"]["classes"] = ["person"]
+    done = vidpipe("run", write_config(tmp_path, config), cwd=tmp_path)
+    assert done.code == 0, done.err
+    (line,) = lines(tmp_path / "out" / "s0.jsonl")
+    assert [found["label"] for found in line["detections"]] == ["person"]
 
 
 def test_the_log_file_has_what_standard_error_has(tmp_path: Path, model: Path) -> None:

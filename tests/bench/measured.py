@@ -12,7 +12,7 @@ import threading
 import time
 from pathlib import Path
 
-from vidpipe.apps.build import build_pipeline
+from vidpipe.apps.pipeline import Pipeline
 from vidpipe.apps.status import StatusBoard
 from vidpipe.config.load import load_config
 
@@ -22,14 +22,14 @@ def main() -> None:
     config = load_config(Path(sys.argv[1]))
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else None
     sys.setswitchinterval(0.001)
-    pipeline = build_pipeline(config)
+    pipeline = Pipeline(config)
     before = resource.getrusage(resource.RUSAGE_SELF)
     started_at = time.monotonic()
     board = StatusBoard(pipeline, started_at)
-    pipeline.start()
-    pipeline.outcome.handed_over.wait(seconds)
+    pipeline.start(with_results=False)
+    pipeline.wait(seconds)
     threads = threading.active_count()
-    pipeline.stop(config.shutdown_timeout_s)
+    pipeline.close()
     wall_s = time.monotonic() - started_at
     after = resource.getrusage(resource.RUSAGE_SELF)
     rows = board.whole_run(started_at + wall_s)
@@ -43,7 +43,7 @@ def main() -> None:
                 "dropped": sum(sum(one.dropped.values()) for one in stats),
                 "in_flight": sum(one.in_flight for one in stats),
                 "detections": sum(one.detections for one in stats),
-                "failures": [failure.error for failure in pipeline.outcome.failures],
+                "failures": [failure.error for failure in pipeline.failures],
                 "lost": pipeline.lost,
                 "seconds": wall_s,
                 "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,

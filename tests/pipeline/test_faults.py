@@ -12,10 +12,9 @@ import pytest
 from tests.fakes import RecordingSink
 from tests.graphs import saved, ssd_rows
 from tests.threads import wait_until
-from vidpipe.apps import build
-from vidpipe.apps.build import build_pipeline
-from vidpipe.apps.live import exit_code
-from vidpipe.apps.pipeline import Pipeline
+from vidpipe.apps import sinks as output_sinks
+from vidpipe.apps.build import build_engine
+from vidpipe.apps.engine import Engine
 from vidpipe.config.load import load_config
 from vidpipe.errors import SinkError
 from vidpipe.interfaces import Sink
@@ -24,14 +23,14 @@ Sinks = dict[str, RecordingSink]
 
 
 @contextmanager
-def pipeline_of(
+def engine_of(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     sinks: Sinks,
     *,
     source: str = "synthetic:people?size=160x120&frames=200",
     stop_s: float = 10.0,
-) -> Iterator[Pipeline]:
+) -> Iterator[Engine]:
     """Run a stream a sink, each with that sink as its output."""
     model = saved(ssd_rows([[0, 1, 0.9, 0.25, 0.25, 0.5, 0.75]]), folder)
     streams = "\n".join(f"  - {{id: {name}, source: '{source}'}}" for name in sinks)
@@ -41,18 +40,18 @@ def pipeline_of(
         "defaults: {outputs: [{type: video, path: 'out/{stream}.mp4'}]}\n"
         f"streams:\n{streams}\n"
     )
-    monkeypatch.setattr(build, "_sink", lambda stream, _output, _typesetter: sinks[stream.id])
-    pipeline = build_pipeline(load_config(config))
-    pipeline.start()
+    monkeypatch.setattr(output_sinks, "_sink", lambda stream, *_, is_live: sinks[stream.id])
+    engine = build_engine(load_config(config))
+    engine.start()
     try:
-        yield pipeline
+        yield engine
     finally:
-        pipeline.stop(stop_s)
+        engine.stop(stop_s)
 
 
-def counts_add_up(pipeline: Pipeline) -> bool:
+def counts_add_up(engine: Engine) -> bool:
     """Say whether every captured frame is accounted for, in every stream."""
-    stats = [unit.meter.snapshot() for unit in pipeline.streams]
+    stats = [unit.meter.snapshot() for unit in engine.streams]
     return all(
         one.captured == one.processed + one.passed + sum(one.dropped.values()) + one.in_flight
         for one in stats
@@ -64,31 +63,31 @@ def test_a_sink_that_blocks_stops_no_other_stream(
 ) -> None:
     gate = threading.Event()
     sinks = {"held": RecordingSink(gate=gate), "free": RecordingSink(), "also": RecordingSink()}
-    with pipeline_of(tmp_path, monkeypatch, sinks) as pipeline:
+    with engine_of(tmp_path, monkeypatch, sinks) as engine:
         assert sinks["free"].is_closed.wait(30)
         assert sinks["also"].is_closed.wait(30)
-        held = next(unit for unit in pipeline.streams if unit.stream == "held")
+        held = next(unit for unit in engine.streams if unit.stream == "held")
         assert sinks["held"].numbers == []
         assert held.meter.snapshot().captured < 40  # lane, window and the capture's own hand
-        assert counts_add_up(pipeline)
+        assert counts_add_up(engine)
         gate.set()
         assert sinks["held"].is_closed.wait(30)
     assert [sink.numbers for sink in sinks.values()] == [list(range(200))] * 3
-    assert exit_code(pipeline) == 0
-    assert all(unit.meter.snapshot().in_flight == 0 for unit in pipeline.streams)
+    assert engine.exit_code == 0
+    assert all(unit.meter.snapshot().in_flight == 0 for unit in engine.streams)
 
 
 def test_a_sink_that_raises_fails_once_and_harms_no_other_stream(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sinks = {"bad": RecordingSink(error=SinkError("the disk is full")), "good": RecordingSink()}
-    with pipeline_of(tmp_path, monkeypatch, sinks) as pipeline:
-        wait_until(lambda: pipeline.outcome.is_done, "the end of both", 30)
+    with engine_of(tmp_path, monkeypatch, sinks) as engine:
+        wait_until(lambda: engine.outcome.is_done, "the end of both", 30)
     assert sinks["good"].numbers == list(range(200))
-    assert [failure.error for failure in pipeline.outcome.failures] == ["the disk is full"]
-    assert exit_code(pipeline) == 1
-    assert pipeline.lost == []
-    assert all(unit.meter.snapshot().in_flight == 0 for unit in pipeline.streams)
+    assert [failure.error for failure in engine.outcome.failures] == ["the disk is full"]
+    assert engine.exit_code == 1
+    assert engine.lost == []
+    assert all(unit.meter.snapshot().in_flight == 0 for unit in engine.streams)
 
 
 def test_the_deadline_of_a_stop_names_what_is_lost(
@@ -97,16 +96,16 @@ def test_the_deadline_of_a_stop_names_what_is_lost(
     gate = threading.Event()
     sinks = {"held": RecordingSink(gate=gate), "free": RecordingSink()}
     endless = "synthetic:people?size=160x120"
-    with pipeline_of(tmp_path, monkeypatch, sinks, source=endless, stop_s=0.5) as pipeline:
+    with engine_of(tmp_path, monkeypatch, sinks, source=endless, stop_s=0.5) as engine:
         wait_until(lambda: len(sinks["free"].results) > 50, "some frames", 30)
     try:
-        assert exit_code(pipeline) == 3
-        assert any(text.startswith("stream held: ") for text in pipeline.lost)
-        assert not any("free" in text for text in pipeline.lost)
+        assert engine.exit_code == 3
+        assert any(text.startswith("stream held: ") for text in engine.lost)
+        assert not any("free" in text for text in engine.lost)
         assert sinks["free"].is_closed.is_set()
-        assert counts_add_up(pipeline)
-        assert all(unit.meter.snapshot().in_flight == 0 for unit in pipeline.streams)
-        assert pipeline.is_held
+        assert counts_add_up(engine)
+        assert all(unit.meter.snapshot().in_flight == 0 for unit in engine.streams)
+        assert engine.is_held
     finally:
         gate.set()
         assert sinks["held"].is_closed.wait(10)
@@ -119,13 +118,14 @@ def test_a_hurried_stop_does_not_wait_for_its_deadline(
     sinks = {"held": RecordingSink(gate=gate)}
     endless = "synthetic:people?size=160x120"
     hurry: list[Callable[[], None]] = []
-    with pipeline_of(tmp_path, monkeypatch, sinks, source=endless, stop_s=600) as pipeline:
-        hurry.append(pipeline.hurry)
+    with engine_of(tmp_path, monkeypatch, sinks, source=endless, stop_s=600) as engine:
+        wait_until(lambda: engine.streams[0].meter.snapshot().processed > 0, "a result", 30)
+        hurry.append(engine.hurry)
         timer = threading.Timer(0.3, hurry[0])
         timer.start()
     timer.join()
     gate.set()
-    assert exit_code(pipeline) == 3
+    assert engine.exit_code == 3
     assert sinks["held"].is_closed.wait(10)
 
 

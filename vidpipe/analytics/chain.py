@@ -11,6 +11,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from loguru import logger
+
 from vidpipe.analytics.ordering import Reorderer
 from vidpipe.interfaces import Clock, ResultOutlet
 from vidpipe.runtime.meters import StreamMeter
@@ -22,6 +24,9 @@ from vidpipe.types import (
     StreamEnd,
     Verdict,
 )
+
+_REMIND_AFTER_S = 60.0
+"""Frames that go on failing are mentioned again so often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,7 @@ class StreamChain:
         self._is_resuming = False
         self._last: Detections = NO_DETECTIONS
         self._last_epoch = 0
+        self._reminded_at = float("-inf")
 
     def offer(self, sequence: int, item: FrameResult | StreamEnd) -> None:
         """Take an item of any sequence, and run the chain as far as it goes."""
@@ -110,11 +116,21 @@ class StreamChain:
             case Verdict.PASSED:
                 meter.count_passed()
             case Verdict.FAILED:
+                self._warn(result)
                 meter.count_error("inference")
                 meter.count_dropped(DropCause.ERROR)
             case Verdict.DETECTED:
                 age_s = self._clock() - result.frame.captured_at
                 meter.count_processed(age_s, len(result.detections))
+
+    def _warn(self, result: FrameResult) -> None:
+        """Say why a frame failed, now and then: the outputs say it of each."""
+        now_s = self._clock()
+        if now_s - self._reminded_at >= _REMIND_AFTER_S:
+            self._reminded_at = now_s
+            logger.bind(stream=self._role.stream).warning(
+                "frame {} failed: {}", result.frame.number, result.error
+            )
 
     def _completed(self, result: FrameResult) -> FrameResult:
         """Give a passed frame the boxes of the last answered one of its epoch."""

@@ -16,7 +16,7 @@ from vidpipe.analytics.chain import StreamChain
 from vidpipe.errors import InferenceError
 from vidpipe.interfaces import Submission
 from vidpipe.runtime.channel import Channel, ChannelClosedError
-from vidpipe.runtime.logs import redact
+from vidpipe.runtime.logs import redact, trace_of
 from vidpipe.types import NO_DETECTIONS, FrameResult, PassedFrame, StreamEnd, Verdict
 
 
@@ -87,7 +87,7 @@ def _result(submission: Submission) -> FrameResult:
     except InferenceError as exc:
         error = str(exc) or repr(exc)
     except Exception as exc:  # noqa: BLE001 - the boundary of a stage: one frame fails, no other
-        logger.bind(stream=frame.stream).opt(exception=exc).error("frame {}", frame.number)
+        logger.bind(stream=frame.stream).error("frame {}: {}", frame.number, trace_of(exc))
         error = f"{type(exc).__name__}: {exc}"
     finally:
         submission.release()

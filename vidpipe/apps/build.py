@@ -1,10 +1,10 @@
-"""From a configuration to a pipeline: the one place that knows every stage."""
+"""From a configuration to an engine: the one place that knows every stage."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,13 +14,14 @@ from loguru import logger
 
 from vidpipe.analytics.chain import StreamChain, StreamRole
 from vidpipe.analytics.workers import Workers
+from vidpipe.apps.engine import Engine, PoolUnit, StreamUnit
 from vidpipe.apps.outcome import Outcome
-from vidpipe.apps.pipeline import Pipeline, PoolUnit, StreamUnit
+from vidpipe.apps.sinks import overflow_of, sink_lanes
 from vidpipe.config.model import ModelConfig
-from vidpipe.config.outputs import JsonlOutput, Output, VideoOutput
 from vidpipe.config.schema import Config
 from vidpipe.config.stream import StreamConfig
-from vidpipe.errors import ConfigError, Fault
+from vidpipe.errors import ConfigError, Fault, ModelError
+from vidpipe.inference.labels import read_labels
 from vidpipe.inference.model import CompiledDetector, compile_detector
 from vidpipe.inference.pool import Pool, PoolSettings
 from vidpipe.inference.settings import (
@@ -33,29 +34,25 @@ from vidpipe.inference.settings import (
     Resize,
 )
 from vidpipe.inference.zoo import fetch_model
-from vidpipe.interfaces import Clock, Sink
-from vidpipe.outputs.annotate import Annotator
-from vidpipe.outputs.fanout import Fanout, SinkLane
+from vidpipe.interfaces import Clock
+from vidpipe.outputs.fanout import Fanout
 from vidpipe.outputs.glyphs import Typesetter
-from vidpipe.outputs.jsonl import JsonlMode, JsonlSink
-from vidpipe.outputs.video import VideoOptions, VideoSink
 from vidpipe.runtime.meters import StreamMeter
 from vidpipe.scheduling.dispatch import Dispatcher, DispatchPolicy
 from vidpipe.scheduling.lanes import LanePolicy
 from vidpipe.sources.capture import Capture, CapturePolicy
 from vidpipe.sources.connection import Backoff
 from vidpipe.sources.opening import SourceSpec, open_reader
+from vidpipe.sources.plugin import is_plugin_live
 from vidpipe.types import Overflow, SourceKind
 
 _LIVE_LANE = 2
 _FILE_LANE = 4
 _LIVE_MAX_AGE_S = 0.5
 
-_PICTURE_LANE = 4
-"""Results with pictures that wait for an encoder: each holds a frame of 3 MB at 1080p."""
-
-_TEXT_LANE = 256
-"""Results without pictures are small."""
+_IN_SINKS = 4
+"""How many frames of a stream may be with its sinks while as many as it may have are at the model.
+"""
 
 _WORKERS_MOST = 4
 """Beyond that they would only wait for one another: the interpreter runs one thread at a time."""
@@ -93,15 +90,31 @@ class _Shared:
     decoder_threads: int
 
 
-def build_pipeline(config: Config, *, clock: Clock = time.monotonic) -> Pipeline:
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    """A stream's section, and what only a plugin may know of its source."""
+
+    config: StreamConfig
+    is_recorded: bool
+
+    @property
+    def is_live(self) -> bool:
+        """True if it can't wait: a camera, or a file that is played like one."""
+        return self.config.realtime or not self.is_recorded
+
+
+def build_engine(config: Config, *, clock: Clock = time.monotonic) -> Engine:
     """Compile the models in use and connect every stage; nothing runs yet.
 
     Raises:
+        ConfigError: A plugin refuses the keys of its output; or the configuration was made in a
+            program, and names a model that it doesn't have, or a stream twice.
         ModelError: A model can't be found, understood or compiled.
         FetchError: A model of the zoo can't be fetched.
     """
     # The streams and workers are threads enough: OpenCV's own would only take their cores.
     cv2.setNumThreads(1)
+    _require_consistency(config)
     used = [name for name in config.models if any(s.model == name for s in config.streams)]
     chains: dict[str, StreamChain] = {}
     dispatcher_of: dict[str, Dispatcher] = {}
@@ -131,16 +144,20 @@ def build_pipeline(config: Config, *, clock: Clock = time.monotonic) -> Pipeline
         pool, dispatcher = pools[stream.model]
         dispatcher_of[stream.id] = dispatcher
         meter = StreamMeter()
-        lanes = list(_sink_lanes(stream, shared.typesetter))
+        whole = _Stream(stream, _is_recorded(stream))
+        lanes = list(sink_lanes(stream, shared.typesetter, is_live=whole.is_live))
         fanout = Fanout(stream.id, lanes, meter, shared.events)
         role = StreamRole(stream.id, fanout, meter)
         chains[stream.id] = StreamChain(role, outcome.end_stream, clock)
-        policy = _dispatch_policy(stream, pool.size, _sharers(config, stream))
+        policy = _dispatch_policy(whole, pool.size, _sharers(config, stream))
         workers.reserve(policy.window)
         dispatcher.add(stream.id, policy, meter)
-        capture = _capture(stream, shared, meter)
-        units.append(StreamUnit(stream.id, capture, dispatcher, fanout, meter))
-    return Pipeline(
+        capture = _capture(whole, shared, meter)
+        overflow = overflow_of(is_live=whole.is_live)
+        units.append(
+            StreamUnit(stream.id, stream.title, overflow, capture, dispatcher, fanout, meter)
+        )
+    return Engine(
         streams=units,
         pools=[PoolUnit(name, *pools[name]) for name in used],
         workers=workers,
@@ -167,7 +184,7 @@ def detector_settings(name: str, model: ModelConfig) -> DetectorSettings:
     """Translate a model's section of the file.
 
     Raises:
-        ConfigError: The file of labels can't be read.
+        ModelError: The file of labels can't be read.
     """
     given = model.input
     return DetectorSettings(
@@ -177,6 +194,7 @@ def detector_settings(name: str, model: ModelConfig) -> DetectorSettings:
         classes=model.classes or (),
         confidence=model.confidence,
         iou=model.iou,
+        is_agnostic=model.nms == "agnostic",
         input=InputSettings(
             color=Color(given.color) if given.color else None,
             resize=Resize(given.resize) if given.resize else None,
@@ -184,6 +202,7 @@ def detector_settings(name: str, model: ModelConfig) -> DetectorSettings:
             pad=given.pad,
             mean=given.mean,
             scale=given.scale,
+            size_wh=given.size,
         ),
         precision=Precision(model.precision),
         device=model.device,
@@ -214,13 +233,10 @@ def _compiler(name: str, model: ModelConfig, cache_dir: Path) -> Callable[[], Co
 def _labels(name: str, model: ModelConfig) -> tuple[str, ...]:
     if not isinstance(model.labels, Path):
         return model.labels or ()
-    key = f"models.{name}.labels"
     try:
-        text = model.labels.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as exc:
-        message = f"the file can't be read ({exc}): it has one name a line, in UTF-8"
-        raise ConfigError([Fault(str(model.labels), key, message)]) from exc
-    return tuple(line.strip() for line in text.splitlines() if line.strip())
+        return read_labels(model.labels)
+    except ModelError as exc:
+        raise ModelError(f"model {name}: {exc}") from exc
 
 
 def _pool_settings(model: ModelConfig) -> PoolSettings:
@@ -232,9 +248,9 @@ def _sharers(config: Config, stream: StreamConfig) -> int:
     return sum(other.model == stream.model for other in config.streams)
 
 
-def _dispatch_policy(stream: StreamConfig, requests: int, sharers: int) -> DispatchPolicy:
-    lane = stream.lane
-    overflow = Overflow(lane.overflow) if lane.overflow else _overflow(stream)
+def _dispatch_policy(stream: _Stream, requests: int, sharers: int) -> DispatchPolicy:
+    lane = stream.config.lane
+    overflow = Overflow(lane.overflow) if lane.overflow else overflow_of(is_live=stream.is_live)
     default_age_s = _LIVE_MAX_AGE_S if overflow is Overflow.DROP_OLDEST else None
     return DispatchPolicy(
         lane=LanePolicy(
@@ -243,76 +259,52 @@ def _dispatch_policy(stream: StreamConfig, requests: int, sharers: int) -> Dispa
             max_age_s=lane.max_age_ms / 1000 if lane.max_age_ms else default_age_s,
         ),
         # A lone stream may fill the pool; of many each needs its share and a little more.
-        window=min(requests, -(-2 * requests // sharers)) + _PICTURE_LANE,
-        weight=stream.weight,
-        detect_fps=stream.detect_fps,
+        window=min(requests, -(-2 * requests // sharers)) + _IN_SINKS,
+        weight=stream.config.weight,
+        detect_fps=stream.config.detect_fps,
     )
 
 
-def _overflow(stream: StreamConfig) -> Overflow:
-    return Overflow.DROP_OLDEST if stream.is_live else Overflow.BLOCK
-
-
-def _capture(stream: StreamConfig, shared: _Shared, meter: StreamMeter) -> Capture:
-    first_s, cap_s = stream.connect.backoff_s
-    age_ms = stream.lane.max_age_ms
+def _capture(stream: _Stream, shared: _Shared, meter: StreamMeter) -> Capture:
+    config = stream.config
+    first_s, cap_s = config.connect.backoff_s
+    age_ms = config.lane.max_age_ms
     policy = CapturePolicy(
-        stream=stream.id,
+        stream=config.id,
         is_live=not stream.is_recorded,
-        loop=stream.loop,
-        realtime=stream.realtime,
+        loop=config.loop,
+        realtime=config.realtime,
         max_late_s=age_ms / 1000 if age_ms else _LIVE_MAX_AGE_S,
         backoff=Backoff(first_s, cap_s),
     )
-    spec = source_spec(stream, shared.decoder_threads)
-    hand_over = shared.events.dispatcher_of[stream.id].put
+    spec = source_spec(config, shared.decoder_threads)
+    hand_over = shared.events.dispatcher_of[config.id].put
     return Capture(policy, partial(open_reader, spec), hand_over, meter, shared.clock)
 
 
-def _sink_lanes(stream: StreamConfig, typesetter: Typesetter) -> Iterable[SinkLane]:
-    types = [output.type for output in stream.outputs]
-    for number, output in enumerate(stream.outputs):
-        twins = types.count(output.type) > 1
-        name = f"{output.type}-{types[: number + 1].count(output.type)}" if twins else output.type
-        sink = _sink(stream, output, typesetter)
-        lane = output.lane
-        yield SinkLane(
-            name=name,
-            sink=sink,
-            size=lane.size or (_PICTURE_LANE if sink.needs_picture else _TEXT_LANE),
-            overflow=Overflow(lane.overflow) if lane.overflow else _overflow(stream),
-        )
+def _is_recorded(stream: StreamConfig) -> bool:
+    return not is_plugin_live(stream.source) if stream.kind == "plugin" else stream.is_recorded
 
 
-def _sink(stream: StreamConfig, output: Output, typesetter: Typesetter) -> Sink:
-    match output:
-        case VideoOutput():
-            annotator = Annotator(
-                typesetter, name=stream.name or "", should_show_time=stream.is_live
-            )
-            return VideoSink(_video_options(output), annotator, stream=stream.id)
-        case JsonlOutput():
-            mode = JsonlMode.APPEND if stream.is_live else JsonlMode.FINISH
-            return JsonlSink(output.path, mode, stream=stream.id)
-        case _:
-            # The configuration refuses these with their place, in config.notyet.
-            raise NotImplementedError(f"outputs of type {output.type}")
+def _require_consistency(config: Config) -> None:
+    """Refuse what only a configuration that was made in a program can be.
 
-
-def _video_options(output: VideoOutput) -> VideoOptions:
-    is_factor = isinstance(output.scale, float)
-    return VideoOptions(
-        template=output.path,
-        scale=output.scale if isinstance(output.scale, float) else None,
-        fit_wh=None if is_factor or output.scale is None else _size_wh(str(output.scale)),
-        max_fps=output.max_fps,
-        segment_s=output.segment_s,
-    )
-
-
-def _size_wh(text: str) -> tuple[int, int]:
-    width, height = text.split("x")
-    return int(width), int(height)
+    Raises:
+        ConfigError: An id is there twice, or a model not at all.
+    """
+    ids = [stream.id for stream in config.streams]
+    faults = [
+        Fault(f"stream {stream.id}", "model", f"no model is called {stream.model!r}")
+        for stream in config.streams
+        if stream.model not in config.models
+    ]
+    faults += [
+        Fault(f"stream {name}", "id", "another stream has it, too")
+        for name in dict.fromkeys(ids)
+        if ids.count(name) > 1
+    ]
+    if faults:
+        raise ConfigError(faults)
 
 
 def _cores() -> int:

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from vidpipe.apps.build import detector_settings, source_spec
+from vidpipe.apps.sinks import output_faults
+from vidpipe.config.model import ModelConfig
 from vidpipe.config.schema import Config
 from vidpipe.config.stream import StreamConfig
-from vidpipe.errors import VidpipeError
+from vidpipe.errors import ModelError, VidpipeError
+from vidpipe.inference.catalogue import find_model
 from vidpipe.inference.model import read_detector
 from vidpipe.runtime.logs import redact
 from vidpipe.runtime.supervisor import ThreadGroup
@@ -48,34 +51,42 @@ class CheckReport:
         models: Every model that a stream uses.
         probes: What the probe of each stream's source found; empty where none were made.
         warnings: What is allowed and yet unwise.
+        faults: Outputs of installed packages that can't be made.
     """
 
     config: Config
     models: tuple[ModelReport, ...]
     probes: dict[str, ProbeReport]
     warnings: tuple[str, ...]
+    faults: tuple[str, ...] = ()
 
     @property
     def is_good(self) -> bool:
         """True if everything that was tried answered."""
         failed = any(report.cause is not None for report in self.probes.values())
-        return not failed and not any(model.error for model in self.models)
+        return not (failed or self.faults or any(model.error for model in self.models))
 
 
 def check_config(config: Config, *, should_probe: bool) -> CheckReport:
     """Check what a configuration names; the sources all at the same time.
 
     A source that doesn't answer takes as long as its own timeouts allow, and no longer.
+
+    Raises:
+        ModelError: The zoo has no such model, and nothing else was to be tried.
     """
     probes: dict[str, ProbeReport] = {}
-    models: list[ModelReport] = []
-    if should_probe:
-        threads = ThreadGroup()
-        for stream in config.streams:
-            threads.spawn(f"vp-probe-{stream.id}", _prober(stream, probes), may_hang=True)
-        models = [_model_report(config, name) for name in _used_models(config)]
-        threads.join(max(map(_limit_s, config.streams)) + _MARGIN_S)
-    return CheckReport(config, tuple(models), probes, tuple(_warnings(config)))
+    faults = tuple(fault for stream in config.streams for fault in output_faults(stream))
+    if not should_probe:
+        for name in _used_models(config):
+            _check_name(name, config.models[name])
+        return CheckReport(config, (), probes, tuple(_warnings(config)), faults)
+    threads = ThreadGroup()
+    for stream in config.streams:
+        threads.spawn(f"vp-probe-{stream.id}", _prober(stream, probes), may_hang=True)
+    models = [_model_report(config, name) for name in _used_models(config)]
+    threads.join(max(map(_limit_s, config.streams)) + _MARGIN_S)
+    return CheckReport(config, tuple(models), probes, tuple(_warnings(config)), faults)
 
 
 def document_from_report(report: CheckReport) -> dict[str, Any]:
@@ -83,6 +94,7 @@ def document_from_report(report: CheckReport) -> dict[str, Any]:
     return {
         "ok": report.is_good,
         "warnings": list(report.warnings),
+        "faults": list(report.faults),
         "models": [
             {"name": model.name, "summary": model.summary, "error": model.error or None}
             for model in report.models
@@ -95,11 +107,14 @@ def tables_from_report(report: CheckReport) -> list[Table | str]:
     """Return a report for people: tables, then one line a warning."""
     config = report.config
     if not report.probes:
-        words = f"{len(config.streams)} streams, {len(config.models)} models: the file is valid"
-        return [words, *(f"warning: {warning}" for warning in report.warnings)]
+        counts = _counted(len(config.streams), "stream"), _counted(len(config.models), "model")
+        words = f"{', '.join(counts)}: the file is valid"
+        if report.faults:
+            words = f"{', '.join(counts)}; these outputs can't be made:"
+        return [words, *report.faults, *(f"warning: {warning}" for warning in report.warnings)]
     streams = Table(title="streams", title_justify="left")
     for column in ("stream", "codec", "size", "fps", "measured", "first frame", "result"):
-        streams.add_column(column)
+        streams.add_column(column, overflow="fold")
     failures = []
     for stream in config.streams:
         found = report.probes.get(stream.id, ProbeReport())
@@ -112,7 +127,7 @@ def tables_from_report(report: CheckReport) -> list[Table | str]:
     for model in report.models:
         models.add_row(model.name, model.summary, _verdict(model.error))
     warnings = [f"warning: {warning}" for warning in report.warnings]
-    return [streams, models, *failures, *warnings]
+    return [streams, models, *failures, *report.faults, *warnings]
 
 
 def _prober(stream: StreamConfig, probes: dict[str, ProbeReport]) -> Callable[[], None]:
@@ -138,14 +153,24 @@ def _used_models(config: Config) -> list[str]:
 
 def _model_report(config: Config, name: str) -> ModelReport:
     model = config.models[name]
-    if model.path is None:
-        return ModelReport(name, f"{model.zoo} of the zoo, fetched at the first run")
     try:
+        if model.path is None:
+            _check_name(name, model)
+            return ModelReport(name, f"{model.zoo} of the zoo, fetched at the first run")
         detector = read_detector(model.path, detector_settings(name, model))
     except VidpipeError as exc:
-        return ModelReport(name, str(model.path), str(exc))
+        return ModelReport(name, str(model.path or model.zoo), str(exc))
     width, height = detector.rule.input_wh
     return ModelReport(name, f"{model.path}: {detector.family.name}, {width}x{height}")
+
+
+def _check_name(name: str, model: ModelConfig) -> None:
+    """Look a model up in the zoo's catalogue, if it is to come from there."""
+    if model.zoo is not None:
+        try:
+            find_model(model.zoo)
+        except ModelError as exc:
+            raise ModelError(f"model {name}: {exc}") from exc
 
 
 def _warnings(config: Config) -> list[str]:
@@ -187,7 +212,7 @@ def _stream_document(report: CheckReport, stream: StreamConfig) -> dict[str, Any
     }
 
 
-def _cells(stream: StreamConfig, found: ProbeReport) -> list[str]:
+def _cells(stream: StreamConfig, found: ProbeReport) -> list[str | Text]:
     info = found.info
     size = "x".join(map(str, found.size_wh)) if found.size_wh else "-"
     if info and info.rotation_deg:
@@ -203,8 +228,12 @@ def _cells(stream: StreamConfig, found: ProbeReport) -> list[str]:
     ]
 
 
-def _verdict(error: str) -> str:
-    return f"[red]{escape(error)}[/]" if error else "[green]ok[/]"
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _verdict(error: str) -> Text:
+    return Text(error, "red") if error else Text("ok", "green")
 
 
 def _rounded(value: float | None) -> float | None:

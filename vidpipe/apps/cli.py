@@ -10,15 +10,15 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from vidpipe import __version__
 from vidpipe.apps.signals import StopSignals
-from vidpipe.errors import InterruptedStartError, VidpipeError
+from vidpipe.errors import UsageError, VidpipeError
+from vidpipe.version import __version__
 
 app = typer.Typer(
     name="vidpipe",
@@ -55,15 +55,16 @@ def run(
     overrides: Overrides = None,
 ) -> None:
     """Run all streams until stopped, or until every file has ended."""
-    with _reporting(), StopSignals() as signals:
+    with _reporting():
         from rich.console import Console
 
         from vidpipe.apps.live import run as run_live
         from vidpipe.config.load import load_config
 
-        loaded = load_config(config, overrides or ())
-        result = run_live(loaded, signals, Console(stderr=True), duration_s=duration)
-        _leave(result.exit_code, must_leave=result.must_leave)
+        with StopSignals() as signals:
+            loaded = load_config(config, overrides or ())
+            result = run_live(loaded, signals, Console(stderr=True), duration_s=duration)
+            _leave(result.exit_code)
 
 
 @app.command()
@@ -74,28 +75,31 @@ def check(
     overrides: Overrides = None,
 ) -> None:
     """Validate a configuration, then probe every camera in parallel."""
-    with _reporting(), StopSignals():
+    with _reporting():
         from rich.console import Console
 
         from vidpipe.apps.check import check_config, document_from_report, tables_from_report
         from vidpipe.config.load import load_config
 
-        report = check_config(load_config(config, overrides or ()), should_probe=probe)
-        if as_json:
-            print(json.dumps(document_from_report(report), ensure_ascii=False, indent=2))
-        else:
-            console = Console()
-            for part in tables_from_report(report):
-                console.print(part, markup=False, highlight=False, soft_wrap=isinstance(part, str))
-        _leave(0 if report.is_good else 1, must_leave=True)
+        with StopSignals():
+            report = check_config(load_config(config, overrides or ()), should_probe=probe)
+            with _writing():
+                if as_json:
+                    _print_json(document_from_report(report))
+                for part in () if as_json else tables_from_report(report):
+                    is_line = isinstance(part, str)
+                    Console().print(part, markup=False, highlight=False, soft_wrap=is_line)
+            _leave(0 if report.is_good else 1)
 
 
 @app.command()
 def schema() -> None:
     """Print the configuration's JSON Schema, for editors."""
-    from vidpipe.config.jsonschema import json_schema
+    with _reporting():
+        from vidpipe.config.jsonschema import json_schema
 
-    print(json.dumps(json_schema(), ensure_ascii=False, indent=2))
+        with _writing():
+            _print_json(json_schema())
 
 
 @app.command()
@@ -109,16 +113,18 @@ def demo(
     ),
 ) -> None:
     """Fetch the default model and a real clip, and watch the clip as several streams."""
-    with _reporting(), StopSignals() as signals:
+    with _reporting():
         from rich.console import Console
 
         from vidpipe.apps.demo import run_demo
 
-        console = Console(stderr=True)
-        result = run_demo(signals, console, streams=streams, folder=output, duration_s=seconds)
-        for path in result.files:
-            print(path)
-        _leave(result.run.exit_code, must_leave=result.run.must_leave)
+        with StopSignals() as signals:
+            console = Console(stderr=True)
+            result = run_demo(signals, console, streams=streams, folder=output, duration_s=seconds)
+            with _writing():
+                for path in result.files:
+                    print(path)
+            _leave(result.run.exit_code)
 
 
 CacheDir = Annotated[
@@ -128,52 +134,75 @@ CacheDir = Annotated[
 
 @models_app.command("list")
 def models_list(
+    text: Annotated[
+        list[str] | None, typer.Argument(metavar="[TEXT]", help="Only those that hold all words.")
+    ] = None,
+    task: Annotated[str, typer.Option(help="Only those that do this, such as detection.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
+    cache_dir: CacheDir = None,
 ) -> None:
     """List the models that can be fetched by name."""
     with _reporting():
-        from rich.console import Console
+        from vidpipe.apps.models import catalogue_document, chosen_entries
+        from vidpipe.apps.modeltables import catalogue_lines
 
-        from vidpipe.apps.models import catalogue_document, catalogue_table
-
-        if as_json:
-            print(json.dumps(catalogue_document(), ensure_ascii=False, indent=2))
-        else:
-            Console().print(catalogue_table())
+        entries = chosen_entries(" ".join(text or ()), task)
+        with _writing():
+            if as_json:
+                _print_json(catalogue_document(entries, cache_dir))
+            for line in () if as_json else catalogue_lines(entries, cache_dir):
+                print(line)
 
 
 @models_app.command("get")
-def models_get(name: str, cache_dir: CacheDir = None) -> None:
+def models_get(
+    name: str,
+    place: Annotated[
+        str | None,
+        typer.Option("--from", metavar="PLACE", help="Take it from this folder or address."),
+    ] = None,
+    cache_dir: CacheDir = None,
+) -> None:
     """Fetch a model and print the path of its file."""
-    with _reporting(), StopSignals():
+    with _reporting():
         from rich.console import Console
 
         from vidpipe.apps.models import get_model
 
-        print(get_model(name, cache_dir, Console(stderr=True)))
+        with StopSignals():
+            path = get_model(name, cache_dir, Console(stderr=True), place)
+        with _writing():
+            print(path)
 
 
 @models_app.command("info")
 def models_info(
     name: Annotated[str, typer.Argument(help="A name of the zoo, or a model's file.")],
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Measure how fast it is here: two seconds.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
     cache_dir: CacheDir = None,
 ) -> None:
     """Show a model's inputs, outputs, family and labels, and what vidpipe would do with it."""
-    with _reporting(), StopSignals():
+    with _reporting():
         from rich.console import Console
 
-        from vidpipe.apps.models import info_document, info_table
+        from vidpipe.apps.models import info_document
+        from vidpipe.apps.modeltables import info_table
 
-        document = info_document(name, cache_dir, Console(stderr=True))
-        if as_json:
-            print(json.dumps(document, ensure_ascii=False, indent=2))
-        else:
-            Console().print(info_table(document))
+        with StopSignals():
+            console = Console(stderr=True)
+            document = info_document(name, cache_dir, console, should_measure=measure)
+        with _writing():
+            if as_json:
+                _print_json(document)
+            else:
+                Console().print(info_table(document))
 
 
 def main() -> None:
-    """Run the command line; the entry point of the script ``vidpipe``."""
+    """Run the command line; ``vidpipe.apps.entry`` prepares the process for it."""
     app(prog_name="vidpipe")
 
 
@@ -186,22 +215,39 @@ def _reporting() -> Iterator[None]:
         from vidpipe.runtime.logs import redact
 
         print(f"vidpipe: {redact(str(exc))}", file=sys.stderr)
-        raise typer.Exit(exc.exit_code) from None
-    except KeyboardInterrupt:
-        print("vidpipe: interrupted", file=sys.stderr)
-        raise typer.Exit(InterruptedStartError.exit_code) from None
-    except BrokenPipeError:
-        # Whoever read the output has gone; the interpreter must not try to flush it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(1) from None
+        _leave(exc.exit_code)
 
 
-def _leave(code: int, *, must_leave: bool) -> None:
-    """End with an exit code; at once where native code holds a thread that would be waited for."""
-    if must_leave:
+@contextmanager
+def _writing() -> Iterator[None]:
+    """Turn what can befall standard output into an exit code, and a message where one is due.
+
+    Raises:
+        UsageError: It can't be written: a full disk, say.
+    """
+    try:
+        yield
         sys.stdout.flush()
-        os._exit(code)
-    raise typer.Exit(code)
+    except OSError as exc:
+        # The interpreter must not try to flush what is left.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(exc, BrokenPipeError):
+            raise typer.Exit(1) from None  # whoever read it has gone, and knows
+        raise UsageError(f"standard output can't be written: {exc.strerror}") from exc
+
+
+def _print_json(document: object) -> None:
+    print(json.dumps(document, ensure_ascii=False, indent=2))
+
+
+def _leave(code: int) -> None:
+    """End at once.
+
+    Native code may hold a thread that would be waited for; and no signal changes the code any more.
+    """
+    with suppress(OSError):  # a terminal that has been closed
+        sys.stderr.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

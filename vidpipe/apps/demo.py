@@ -14,6 +14,7 @@ from vidpipe.config.model import ModelConfig
 from vidpipe.config.outputs import JsonlOutput, VideoOutput
 from vidpipe.config.schema import Config, default_cache_dir
 from vidpipe.config.stream import StreamConfig
+from vidpipe.errors import UsageError
 from vidpipe.inference.zoo import fetch_clip, fetch_model
 
 MODEL = "person-ssdlite"
@@ -68,9 +69,12 @@ def run_demo(
     """Fetch what is needed, run it to the end, and say what was done.
 
     Raises:
+        UsageError: The folder's name can't be used.
         FetchError: The model or the clip can't be fetched.
         ModelError: The model can't be used on this machine.
     """
+    if set(str(folder)) & set("{}"):
+        raise UsageError(f"-o {folder}: choose a folder without braces: they mark placeholders")
     config = demo_config(Path("clip.mp4"), folder, streams)
     with download_progress(console) as progress:
         fetch_model(MODEL, config.cache_dir, progress)

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -16,12 +16,12 @@ from loguru import logger
 from rich.console import Console
 from rich.live import Live
 
-from vidpipe.apps.build import build_pipeline
 from vidpipe.apps.pipeline import Pipeline
 from vidpipe.apps.signals import StopSignals
 from vidpipe.apps.status import (
     StatusBoard,
     StreamRow,
+    drops_from_rows,
     line_from_row,
     line_from_rows,
     table_from_rows,
@@ -43,14 +43,12 @@ class RunResult:
 
     Attributes:
         exit_code: The process's.
-        must_leave: True if native code holds a thread, so that the process has to end without it.
         rows: Every stream over the whole run.
         seconds: How long it ran, from the start of the threads to the end of the last sink.
         files: What the sinks finished.
     """
 
     exit_code: int
-    must_leave: bool
     rows: tuple[StreamRow, ...]
     seconds: float
     files: tuple[Path, ...]
@@ -78,7 +76,7 @@ def run(
     Raises:
         ModelError: A model can't be used. Nothing has been started then.
         FetchError: A model of the zoo can't be fetched.
-        InterruptedStartError: A signal came before the start.
+        KeyboardInterrupt: A signal came before the start.
     """
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
     telemetry = config.telemetry
@@ -86,36 +84,22 @@ def run(
         _stderr_for(console) as write,
         Logging(level=telemetry.log_level, stderr=write, file=telemetry.log_file),
     ):
-        pipeline = build_pipeline(config)
+        pipeline = Pipeline(config)
         signals.arm(pipeline.hurry)
         started_at = time.monotonic()
-        pipeline.start()
+        until_s = math.inf if duration_s is None else started_at + duration_s
         board = StatusBoard(pipeline, started_at)
         try:
+            pipeline.start(with_results=False)
             with _display(console) as display:
-                _watch(pipeline, signals, board, display, started_at + (duration_s or math.inf))
+                _watch(pipeline, signals, board, display, until_s)
         finally:
-            pipeline.stop(config.shutdown_timeout_s)
+            pipeline.close()
         now_s = time.monotonic()
         rows = board.whole_run(now_s)
-        code = exit_code(pipeline)
         _say_end(pipeline, rows, console)
-        files = tuple(pipeline.outcome.files)
-    return RunResult(code, pipeline.is_held, tuple(rows), now_s - started_at, files)
-
-
-def exit_code(pipeline: Pipeline) -> int:
-    """Return 3 if a stop lost something, 1 if anything failed, else 0."""
-    if pipeline.lost:
-        return 3
-    if pipeline.outcome.failures:
-        return 1
-    for unit in pipeline.streams:
-        if unit.capture.is_live and not unit.capture.report().has_been_up:
-            return 1  # a camera that never came up
-        if unit.meter.snapshot().errors.get("inference"):
-            return 1
-    return 0
+        code, files = pipeline.exit_code, tuple(pipeline.files)
+    return RunResult(code, tuple(rows), now_s - started_at, files)
 
 
 def _watch(
@@ -126,12 +110,11 @@ def _watch(
     until_s: float,
 ) -> None:
     """Wait for a reason to stop, showing how things stand."""
-    outcome = pipeline.outcome
-    while not outcome.is_done:
+    while not pipeline.is_done:
         now_s = time.monotonic()
-        if outcome.crashed.is_set() or now_s >= until_s:
+        if now_s >= until_s:
             return
-        if signals.requested.wait(min(_TICK_S, until_s - now_s)):
+        if signals.wait(min(_TICK_S, until_s - now_s)):
             logger.info("{}: stopping; once more to stop at once", signals.name)
             return
         display.show(board, time.monotonic())
@@ -147,7 +130,8 @@ class _TableDisplay:
     def show(self, board: StatusBoard, now_s: float) -> None:
         if now_s >= self._next_s:
             self._next_s = now_s + _TABLE_EVERY_S
-            self._live.update(table_from_rows(board.rows(now_s), "vidpipe"), refresh=True)
+            with suppress(OSError):  # the terminal has been closed: the run goes on
+                self._live.update(table_from_rows(board.rows(now_s), "vidpipe"), refresh=True)
 
 
 class _LineDisplay:
@@ -167,8 +151,14 @@ def _display(console: Console) -> Iterator[_Display]:
     if not console.is_terminal:
         yield _LineDisplay()
         return
-    with Live(console=console, auto_refresh=False, transient=True) as live:
+    live = Live(console=console, auto_refresh=False, transient=True)
+    with suppress(OSError):
+        live.start()
+    try:
         yield _TableDisplay(live)
+    finally:
+        with suppress(OSError):
+            live.stop()
 
 
 @contextmanager
@@ -193,17 +183,19 @@ def _write_all(descriptor: int, data: bytes) -> None:
 def _say_end(pipeline: Pipeline, rows: list[StreamRow], console: Console) -> None:
     """Say what every stream did, what failed, and what was lost."""
     if console.is_terminal:
-        console.print(table_from_rows(rows, "the whole run"))
+        with suppress(OSError):
+            console.print(table_from_rows(rows, "the whole run"))
+            for line in drops_from_rows(rows):
+                console.print(line, markup=False, highlight=False)
     else:
         for row in rows:
             logger.info("{}", line_from_row(row))
-    for failure in pipeline.outcome.failures:
-        logger.error("{} {}: {}", failure.stream or "vidpipe", failure.part, failure.error)
-    for unit in pipeline.streams:
-        report = unit.capture.report()
-        if unit.capture.is_live and not report.has_been_up:
-            logger.error("{} never came up: {}", unit.stream, report.error or "still opening")
-        elif report.error and unit.capture.is_live:
-            logger.warning("{} was down at the stop: {}", unit.stream, report.error)
+    failures = pipeline.failures
+    for failure in failures:
+        logger.error("{}", failure)
+    failed = {failure.stream for failure in failures if failure.part == "source"}
+    for stream, report in pipeline.reports().items():
+        if report.error and stream not in failed:
+            logger.warning("{} was down at the stop: {}", stream, report.error)
     for loss in pipeline.lost:
         logger.error("lost by the stop: {}", loss)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from loguru import logger
+
+from vidpipe.runtime.logs import redact, trace_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,10 @@ class Failure:
     part: str
     error: str
 
+    def __str__(self) -> str:
+        """The line that a person reads."""
+        return f"{self.stream or 'vidpipe'} {self.part}: {self.error}"
+
 
 class Outcome:
     """The run's record; every method may be called from any thread."""
@@ -35,13 +41,27 @@ class Outcome:
         self._running = set(sinks_of)
         self._failures: list[Failure] = []
         self._files: list[Path] = []
+        self._on_crash: list[Callable[[], None]] = []
         self.handed_over = threading.Event()
         """Set once every stream's last result has been handed to its sinks."""
         self.all_written = threading.Event()
         """Set once every sink is done."""
         self.crashed = threading.Event()
-        """Set when a thread that all depend on has died."""
+        """Set when the run can't go on: a thread that all depend on has died."""
+        self.over = threading.Event()
+        """Set once there is nothing left to wait for: all is done, or the run has crashed."""
         self._check_done()
+
+    def expect_sink(self, stream: str) -> None:
+        """Wait for one sink more; before the start."""
+        with self._lock:
+            self._sinks_left[stream] += 1
+        for event in (self.all_written, self.over):
+            event.clear()
+
+    def tell_crash(self, listener: Callable[[], None]) -> None:
+        """Have a listener called when the run crashes; before the start."""
+        self._on_crash.append(listener)
 
     def end_stream(self, stream: str) -> None:
         """A stream's last result has been handed to its sinks."""
@@ -65,9 +85,16 @@ class Outcome:
 
     def crash(self, thread: str, error: BaseException) -> None:
         """A thread has died of an error that nobody foresaw: the run is stopped."""
-        logger.opt(exception=error).critical("thread {} died; stopping", thread)
-        self.fail("", thread, f"{type(error).__name__}: {error}")
+        logger.critical("thread {} died; stopping: {}", thread, trace_of(error))
+        self.give_up(thread, error)
+
+    def give_up(self, part: str, error: BaseException) -> None:
+        """The run can't go on."""
+        self.fail("", part, redact(f"{type(error).__name__}: {error}"))
         self.crashed.set()
+        self.over.set()
+        for listener in self._on_crash:
+            listener()
 
     @property
     def failures(self) -> list[Failure]:
@@ -92,3 +119,5 @@ class Outcome:
                 self.handed_over.set()
             if not any(self._sinks_left.values()):
                 self.all_written.set()
+        if self.is_done:
+            self.over.set()

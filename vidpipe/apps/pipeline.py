@@ -1,238 +1,385 @@
-"""A running configuration: its threads, started sink-first and stopped source-first.
+"""vidpipe as a library: a configuration that runs in somebody's own program.
 
-Stopping has an order and a deadline: sources stop, lanes drain, requests finish, chains hand over,
-sinks flush and close their files. Past the deadline, or at a second signal, what is left is thrown
-away, and said by name.
+The command line runs by the same class.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeAlias
 
-from loguru import logger
-
-from vidpipe.apps.outcome import Outcome
-from vidpipe.runtime.logs import redact
-from vidpipe.runtime.meters import StreamMeter
+from vidpipe.apps.build import build_engine
+from vidpipe.apps.delivery import Delivery, ResultSink
+from vidpipe.apps.engine import Phase, StreamUnit
+from vidpipe.apps.outcome import Failure
+from vidpipe.apps.sinks import lane_names, lane_size
+from vidpipe.config.load import load_config, load_config_mapping, load_config_text
+from vidpipe.config.schema import Config
+from vidpipe.errors import StopForcedError, UsageError, VidpipeError
+from vidpipe.interfaces import Sink, SinkPlugin
+from vidpipe.outputs.fanout import SinkLane
+from vidpipe.outputs.plugin import foreign_sink
+from vidpipe.runtime.meters import StreamStats
 from vidpipe.runtime.supervisor import ThreadGroup
-from vidpipe.types import CaptureReport, DropCause, StreamState
+from vidpipe.types import CaptureReport, FrameResult, Overflow, SinkRequest
 
-_ABORT_GRACE_S = 2.0
-"""What is left to the sinks after the deadline, to close the files that they have open."""
+ConfigLike: TypeAlias = Config | Mapping[str, Any] | str | os.PathLike[str]
+"""A file's path; or a text, a mapping or a ``Config`` of the same content."""
 
-_TICK_S = 0.05
-
-
-class CaptureLoop(Protocol):
-    """A stream's capture, as its thread and the pipeline see it."""
-
-    @property
-    def is_live(self) -> bool:
-        """True if the source has no end of its own."""
-
-    def run(self) -> None:
-        """Capture until the source ends or the capture is stopped."""
-
-    def stop(self) -> None:
-        """Ask the loop to end."""
-
-    def report(self) -> CaptureReport:
-        """Return what became of it so far."""
+_CALLBACK_GRACE_S = 2.0
+"""How long ``close`` waits for an ``on_result`` that is at its last result."""
 
 
-class DispatchLoop(Protocol):
-    """What feeds a pool."""
-
-    def run(self) -> None:
-        """Dispatch until closed and empty."""
-
-    def end(self, stream: str) -> None:
-        """Take no more frames of a stream."""
-
-    def close(self) -> None:
-        """Take no more frames at all."""
-
-    def abort(self) -> None:
-        """Drop what waits, too."""
-
-
-class PoolLoop(Protocol):
-    """A pool of requests and its reaper."""
-
-    @property
-    def is_held(self) -> bool:
-        """True if the device still runs a request."""
-
-    def reap(self) -> None:
-        """Look after requests that don't answer, until closed."""
-
-    def close(self) -> None:
-        """Give out no more requests; what runs is cancelled."""
-
-
-class SinkLoops(Protocol):
-    """A stream's sinks."""
-
-    def start(self, threads: ThreadGroup) -> None:
-        """Start one thread a sink."""
-
-    def close(self) -> None:
-        """Let the sinks write what they hold and finish."""
-
-    def abort(self) -> dict[str, int]:
-        """Let the sinks finish at once; return what each has lost."""
-
-
-class WorkerLoop(Protocol):
-    """What the worker threads run."""
-
-    def run(self) -> None:
-        """Work until closed."""
-
-    def close(self) -> None:
-        """End once nothing is left."""
-
-
-@dataclass(frozen=True, slots=True)
-class StreamUnit:
-    """One stream's parts."""
-
-    stream: str
-    capture: CaptureLoop
-    dispatcher: DispatchLoop
-    fanout: SinkLoops
-    meter: StreamMeter
-
-
-@dataclass(frozen=True, slots=True)
-class PoolUnit:
-    """One model's parts."""
-
-    model: str
-    pool: PoolLoop
-    dispatcher: DispatchLoop
-
-
-class Phase(Enum):
-    """Where a pipeline's life stands."""
-
-    BUILT = "built"
-    RUNNING = "running"
-    STOPPED = "stopped"
-
-
-@dataclass(slots=True)
 class Pipeline:
-    """Everything that a configuration asks for, connected.
+    """A configuration at work: its sources, models and outputs, and its results for a program.
 
-    ``start`` and ``stop``, once each, by one thread.
+    Three ways to use it, each for one run::
+
+        for result in Pipeline("cameras.yml"):                     # take the results
+            ...
+        Pipeline("cameras.yml", on_result=count).run()             # be called with them
+        Pipeline("cameras.yml").run()                              # the outputs alone
+
+    In the first, a recorded stream waits for the loop and loses nothing; of a live stream the loop
+    gets the newest result that there is, and ``stats()[stream].sink_losses["results"]`` counts
+    those that it was too slow for. Streams take turns; within a stream results come in order.
+    ``on_result`` is called on one thread of its own, with one result at a time.
+
+    A stream, an output or a frame that fails stops nothing else: see ``failures``. Several
+    pipelines may run in one process. No signal handler is installed: Ctrl+C is KeyboardInterrupt as
+    ever, and ends a ``with`` or ``for`` in order; in a handler of your own call ``stop``.
+
+    Every method may be called from any thread, unless it says otherwise.
     """
 
-    streams: Sequence[StreamUnit]
-    pools: Sequence[PoolUnit]
-    workers: WorkerLoop
-    worker_threads: int
-    outcome: Outcome
-    phase: Phase = Phase.BUILT
-    lost: list[str] = field(default_factory=list)
-    """What a stop threw away, for people; empty after a clean one."""
-    is_held: bool = False
-    """True if native code holds a thread after the stop: the process has to end without it."""
-    _is_hurried: bool = False
-    _captures: ThreadGroup = field(init=False)
-    _stages: ThreadGroup = field(init=False)
-    _sinks: ThreadGroup = field(init=False)
+    def __init__(
+        self,
+        config: ConfigLike,
+        on_result: Callable[[FrameResult], object] | None = None,
+        *,
+        sinks: Sequence[SinkPlugin] = (),
+        with_pictures: bool = True,
+        with_passed: bool = False,
+    ) -> None:
+        """Load the configuration and compile its models; nothing runs yet.
 
-    def __post_init__(self) -> None:
-        """Make the thread groups; a death in one of the shared stages stops the run."""
-        self._captures = ThreadGroup(self.outcome.crash)
-        self._stages = ThreadGroup(self.outcome.crash)
-        self._sinks = ThreadGroup(self.outcome.crash)
+        Args:
+            config: The path of a YAML file; or a text of YAML (a ``str`` with a line break, or one
+                that begins with ``{``), a mapping as YAML would give it, or a ``Config``.
+            on_result: Is called with every result. What it raises ends the run, and is raised
+                again by ``run``, ``wait`` and at the end of the ``with``.
+            sinks: Further outputs for every stream: each is called once a stream and returns the
+                sink, which works on a thread of its own, as any other output.
+            with_pictures: False: the pixels of the results are let go, which saves memory.
+            with_passed: True: also the frames that ``detect_fps`` keeps from the model, with the
+                boxes of the last one that it was asked about.
 
-    def start(self) -> None:
-        """Start every thread, sinks first."""
-        self.phase = Phase.RUNNING
-        for unit in self.streams:
-            unit.fanout.start(self._sinks)
-        for number in range(self.worker_threads):
-            self._stages.spawn(f"vp-work-{number}", self.workers.run)
-        for shared in self.pools:
-            self._stages.spawn(f"vp-reap-{shared.model}", shared.pool.reap)
-            self._stages.spawn(f"vp-disp-{shared.model}", shared.dispatcher.run)
-        for unit in self.streams:
-            # A native open or read may hold it: a silent camera, a name that doesn't resolve.
-            self._captures.spawn(f"vp-cap-{unit.stream}", self._capture_loop(unit), may_hang=True)
+        Raises:
+            ConfigError: The configuration has faults; all of them are listed.
+            ModelError: A model can't be found, understood or compiled.
+            FetchError: A model of the zoo can't be fetched.
+        """
+        self._config = config_from(config)
+        self._on_result = on_result
+        self._sinks = sinks
+        self._with_pictures = with_pictures
+        self._with_passed = with_passed
+        self._engine = build_engine(self._config)
+        self._delivery = Delivery()
+        self._lock = threading.Lock()
+        self._has_started = False
+        self._is_pulled = False
+        self._has_ended_sources = False
+        self._closer: int | None = None
+        self._closed = threading.Event()
+        self._delivered = threading.Event()
+        self._callback_thread: int | None = None
+        self._threads = ThreadGroup(self._engine.outcome.crash)
+        self._error: BaseException | None = None
+        self._engine.outcome.tell_crash(self._delivery.close)
 
-    def _capture_loop(self, unit: StreamUnit) -> Callable[[], None]:
-        """Return what a capture thread runs: whatever happens there is its stream's alone."""
+    @property
+    def config(self) -> Config:
+        """What runs."""
+        return self._config
 
-        def run() -> None:
-            try:
-                unit.capture.run()
-            except Exception as exc:  # noqa: BLE001 - the boundary of a stage: one stream fails
-                logger.bind(stream=unit.stream).opt(exception=exc).error("the capture died")
-                self.outcome.fail(unit.stream, "source", redact(f"{type(exc).__name__}: {exc}"))
-            finally:
-                unit.dispatcher.end(unit.stream)
-            report = unit.capture.report()
-            if report.state is StreamState.FAILED and report.error:
-                self.outcome.fail(unit.stream, "source", report.error)
+    # ---- The run -------------------------------------------------------------------------------
 
-        return run
+    def start(self, *, with_results: bool = True) -> None:
+        """Start every stream, and return.
 
-    def stop(self, deadline_s: float) -> None:
-        """Stop source-first, within so many seconds; ``lost`` names what had to be thrown away."""
-        deadline = time.monotonic() + deadline_s
-        for unit in self.streams:
-            unit.capture.stop()
-        for shared in self.pools:
-            shared.dispatcher.close()
-        # Half of what is left: the sinks need the other half for their files.
-        self._wait(self.outcome.handed_over, (deadline - time.monotonic()) / 2)
-        is_complete = self.outcome.handed_over.is_set()
-        if not is_complete:
-            for shared in self.pools:
-                shared.dispatcher.abort()
-        self.phase = Phase.STOPPED
-        for shared in self.pools:
-            shared.pool.close()
-        self.workers.close()
-        for unit in self.streams:
-            unit.fanout.close()
-        self._wait(self.outcome.all_written, deadline - time.monotonic())
-        losses: dict[str, dict[str, int]] = {}
-        if not self.outcome.all_written.is_set():
-            losses = {unit.stream: unit.fanout.abort() for unit in self.streams}
-            self.outcome.all_written.wait(_ABORT_GRACE_S)
-        held = self._stages.join(1.0) + self._sinks.join(0.2)
-        if not is_complete or losses or held:
-            self._name_losses(losses, held)
-        for name in self._captures.join(0.5):
-            logger.info("{} is held by its source and is left behind; nothing is lost by it", name)
-            self.is_held = True
-        self.is_held = self.is_held or bool(held) or any(unit.pool.is_held for unit in self.pools)
+        Args:
+            with_results: True: results wait for whoever iterates, and recorded streams wait with
+                them. False: there are none to iterate. Where there is an ``on_result`` it gets them
+                in either case.
+
+        Raises:
+            UsageError: It has been started or closed: a pipeline runs once.
+            ConfigError: One of ``sinks`` refused.
+        """
+        with self._lock:
+            if self._has_started or self._closer is not None:
+                raise UsageError("a pipeline runs once: make another one to run again")
+            self._has_started = True
+        try:
+            self._is_pulled = with_results and self._on_result is None
+            for unit in self._engine.streams:
+                self._attach_sinks(unit)
+            if self._on_result is not None:
+                self._threads.spawn("vp-results", self._call_back, may_hang=True)
+            self._engine.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, duration_s: float | None = None) -> None:
+        """Run to the end of all files, or so long, and close; results go to ``on_result`` alone.
+
+        Raises:
+            UsageError: It has been started or closed: a pipeline runs once.
+            Exception: What ``on_result`` raised.
+        """
+        self.start(with_results=False)
+        try:
+            self.wait(duration_s)
+        finally:
+            self.close()
+        self._raise_error()
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait until there is nothing left to do; return False if there is after so long.
+
+        Without an ``on_result``, somebody has to iterate meanwhile, or recorded streams never end.
+
+        Raises:
+            Exception: What ``on_result`` raised.
+            VidpipeError: A thread of vidpipe's own died, which is a fault of vidpipe.
+        """
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        is_over = self._engine.outcome.over.wait(timeout_s)
+        if is_over and self._on_result is not None:
+            left_s = None if deadline is None else max(0.0, deadline - time.monotonic())
+            is_over = self._delivered.wait(left_s)
+        self._raise_error()
+        return is_over
+
+    def stop(self) -> None:
+        """Let the sources stop, and return at once.
+
+        What is on its way is still written and delivered; then an iteration ends, and ``wait``
+        returns. May be called from a signal handler.
+        """
+        # A second signal may come inside of this: it must find nothing to do.
+        if not self._has_ended_sources:
+            self._has_ended_sources = True
+            self._engine.end_sources()
+
+    def close(self, timeout_s: float | None = None) -> None:
+        """Stop, let the outputs finish their files, and end every thread; then return.
+
+        Results that nobody has taken are thrown away. May be repeated. Does not raise for what
+        failed or was lost: see ``failures`` and ``lost``. Not for signal handlers.
+
+        Args:
+            timeout_s: How long it may take; None: ``shutdown_timeout_s`` of the configuration.
+        """
+        me = threading.get_ident()
+        with self._lock:
+            is_first = self._closer is None
+            if is_first:
+                self._closer = me
+        if is_first:
+            self._close(self._config.shutdown_timeout_s if timeout_s is None else timeout_s)
+        elif me not in (self._closer, self._callback_thread):
+            self._closed.wait()
 
     def hurry(self) -> None:
-        """Let a stop, under way or to come, wait for nothing; a signal handler may call it."""
-        self._is_hurried = True
+        """Let ``close``, under way or to come, wait for nothing; a signal handler may call it."""
+        self._engine.hurry()
 
-    def _wait(self, event: threading.Event, timeout_s: float) -> None:
-        """Wait for an event until its time is up, or somebody is in a hurry."""
-        until = time.monotonic() + timeout_s
-        while not self._is_hurried and time.monotonic() < until and not event.wait(_TICK_S):
-            pass
+    def __enter__(self) -> Self:
+        """Start."""
+        self.start()
+        return self
 
-    def _name_losses(self, losses: dict[str, dict[str, int]], held: list[str]) -> None:
-        for unit in self.streams:
-            in_flight = unit.meter.snapshot().in_flight
-            if in_flight:
-                unit.meter.count_dropped(DropCause.STOP, in_flight)
-                self.lost.append(f"stream {unit.stream}: {in_flight} frames in flight")
-            for sink, count in losses.get(unit.stream, {}).items():
-                self.lost.append(f"stream {unit.stream}: {count} results for {sink}")
-        self.lost += [f"{name} did not end" for name in held]
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close, and raise what ``on_result`` raised, unless something else is under way."""
+        self.close()
+        if kind is None:
+            self._raise_error()
+
+    def __iter__(self) -> Iterator[FrameResult]:
+        """Yield the results until every stream has ended.
+
+        Starts the pipeline if need be, and then closes it at the end of the loop, however that
+        comes; in a ``with`` a loop may be left, and another one goes on.
+
+        Raises:
+            UsageError: Results go to ``on_result``, or to nobody; or the pipeline is closed.
+            VidpipeError: A thread of vidpipe's own died, which is a fault of vidpipe.
+        """
+        if self._on_result is not None:
+            raise UsageError("the results go to on_result: leave it out to iterate over them")
+        is_own = not self._has_started
+        if (not is_own and not self._is_pulled) or self._closer is not None:
+            raise UsageError("there are no results to iterate over: it runs without, or is closed")
+        return self._results(is_own=is_own)
+
+    # ---- How it stands -------------------------------------------------------------------------
+
+    @property
+    def is_done(self) -> bool:
+        """True once there is nothing left to wait for: every file has ended, or the run crashed."""
+        return self._engine.outcome.over.is_set()
+
+    def stats(self) -> dict[str, StreamStats]:
+        """Return the counters of each stream, by its id, as they are at this moment."""
+        return {unit.stream: unit.meter.snapshot() for unit in self._engine.streams}
+
+    def reports(self) -> dict[str, CaptureReport]:
+        """Return what each stream's source is doing, by its id."""
+        return {unit.stream: unit.capture.report() for unit in self._engine.streams}
+
+    @property
+    def failures(self) -> list[Failure]:
+        """What has failed for good so far: sources, outputs, frames."""
+        return self._engine.failures
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that the outputs have finished so far."""
+        return self._engine.outcome.files
+
+    @property
+    def lost(self) -> list[str]:
+        """What ``close`` had to throw away past its deadline, for people; best empty."""
+        return list(self._engine.lost)
+
+    @property
+    def exit_code(self) -> int:
+        """What the command line would end with: 3 if anything is lost, 1 if it failed, else 0."""
+        return self._engine.exit_code
+
+    def raise_for_failures(self) -> None:
+        """Raise if anything has failed or is lost; for a program that wants all or nothing.
+
+        Raises:
+            StopForcedError: Something is lost.
+            VidpipeError: Something has failed.
+        """
+        if self._engine.lost:
+            raise StopForcedError("lost by the stop: " + "; ".join(self._engine.lost))
+        if failures := self.failures:
+            raise VidpipeError("; ".join(map(str, failures)))
+
+    # ---- Inside --------------------------------------------------------------------------------
+
+    def _attach_sinks(self, unit: StreamUnit) -> None:
+        """Give a stream the sinks of this program's own."""
+        is_live = unit.overflow is Overflow.DROP_OLDEST
+        request = SinkRequest(unit.stream, unit.title, is_live)
+        kinds = lane_names([getattr(make, "__name__", "sink") for make in self._sinks])
+        made: list[tuple[str, Sink]] = [
+            (kind, foreign_sink(kind, make, request))
+            for kind, make in zip(kinds, self._sinks, strict=True)
+        ]
+        if self._is_pulled or self._on_result is not None:
+            on_loss = partial(unit.meter.count_sink_loss, "results")
+            self._delivery.add(unit.stream, unit.overflow, on_loss)
+            result_sink = ResultSink(
+                self._delivery,
+                unit.stream,
+                needs_picture=self._with_pictures,
+                with_passed=self._with_passed,
+            )
+            made.append(("results", result_sink))
+        for kind, sink in made:
+            lane = SinkLane(kind, sink, lane_size(sink), unit.overflow)
+            self._engine.attach(unit.stream, lane)
+
+    def _results(self, *, is_own: bool) -> Iterator[FrameResult]:
+        if is_own:
+            self.start()
+        try:
+            while (result := self._delivery.get()) is not None:
+                yield result
+            self._raise_error()
+        finally:
+            if is_own:
+                self.close()
+
+    def _call_back(self) -> None:
+        """Call ``on_result`` with every result, on the thread that is for it."""
+        assert self._on_result is not None
+        self._callback_thread = threading.get_ident()
+        try:
+            while (result := self._delivery.get()) is not None:
+                self._on_result(result)
+        except BaseException as exc:  # noqa: BLE001 - the user's own code: raised where they wait
+            self._error = exc
+            self._engine.outcome.give_up("on_result", exc)
+        finally:
+            self._delivered.set()
+
+    def _raise_error(self) -> None:
+        if self._error is not None:
+            raise self._error
+        if self._engine.outcome.crashed.is_set():
+            died = [str(failure) for failure in self.failures if not failure.stream]
+            raise VidpipeError("a thread died, and the run with it: " + "; ".join(died))
+
+    def _close(self, timeout_s: float) -> None:
+        self._has_ended_sources = True
+        # Whoever is called drains what is on its way; whoever pulls may be the one that closes.
+        is_drained = self._on_result is not None and self._closer != self._callback_thread
+        if not is_drained or self._error is not None:
+            self._delivery.close()
+        try:
+            if self._engine.phase is Phase.BUILT:
+                self._delivery.close()
+                self._engine.discard()
+            else:
+                self._stop_engine(timeout_s)
+        finally:
+            self._closed.set()
+
+    def _stop_engine(self, timeout_s: float) -> None:
+        try:
+            self._engine.stop(timeout_s, self._delivery.close)
+        except BaseException:
+            # Interrupted, such as by a second Ctrl+C: no thread may be left behind all the same.
+            self._engine.hurry()
+            self._delivery.close()
+            self._engine.stop(0.0)
+            raise
+        finally:
+            held = self._threads.join(_CALLBACK_GRACE_S)
+            self._delivery.close()
+        if held and self._closer != self._callback_thread:
+            self._engine.lost += [f"{name} did not end" for name in held]
+
+
+def config_from(given: ConfigLike) -> Config:
+    """Return a configuration, however it is given.
+
+    Raises:
+        ConfigError: It has faults.
+    """
+    if isinstance(given, Config):
+        return given
+    if isinstance(given, Mapping):
+        return load_config_mapping(given)
+    if isinstance(given, str) and ("\n" in given or given.lstrip().startswith("{")):
+        return load_config_text(given)
+    return load_config(Path(given))

@@ -1,51 +1,78 @@
-"""SIGINT and SIGTERM: the first stops the run, the second hurries it."""
+"""SIGINT, SIGTERM and SIGHUP: the first stops the run, the second hurries it."""
 
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Callable
+from queue import Empty, SimpleQueue
 from types import FrameType
 
 from vidpipe.errors import InterruptedStartError
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StopSignals:
-    """Catches the signals while the ``with`` lasts; for the main thread."""
+    """Catches the signals while the ``with`` lasts; for the main thread.
+
+    Before the start a signal interrupts whatever is under way, and the ``with`` ends with
+    ``InterruptedStartError``. SIGHUP, which a terminal sends as it closes, is left alone where it
+    is ignored already (``nohup``).
+    """
 
     def __init__(self) -> None:
         """Catch nothing yet."""
-        self.requested = threading.Event()
-        """Set by the first signal after the start."""
+        self._names: SimpleQueue[str] = SimpleQueue()
+        """Of the signals; no event, whose lock the main thread may hold as the handler runs."""
+        self._name = ""
+        self._has_come = False
         self._hurry: Callable[[], None] | None = None
         self._before: dict[int, object] = {}
-        self._name = ""
 
     def __enter__(self) -> StopSignals:
         for number in _SIGNALS:
-            self._before[number] = signal.signal(number, self._handle)
+            before = signal.getsignal(number)
+            if number is not signal.SIGHUP or before is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._handle)
         return self
 
-    def __exit__(self, *exc: object) -> None:
-        for number in _SIGNALS:
-            signal.signal(number, self._before[number])  # type: ignore[arg-type] # as it was given
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)  # type: ignore[arg-type] # as it was given
+        if kind is KeyboardInterrupt:
+            raise InterruptedStartError("interrupted before the start") from None
 
     @property
     def name(self) -> str:
-        """The first signal's name, once it has come."""
+        """The first signal's name, once ``wait`` has returned True."""
         return self._name
 
     def arm(self, hurry: Callable[[], None]) -> None:
-        """From now on the first signal sets ``requested``, and every further calls ``hurry``."""
+        """From now on the first signal ends ``wait``, and every further one calls ``hurry``.
+
+        Raises:
+            KeyboardInterrupt: A signal has come before, and what it raised was lost: Python drops
+                exceptions in finalizers and in the callbacks of libraries.
+        """
         self._hurry = hurry
+        if self._has_come:
+            raise KeyboardInterrupt
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for the first signal after the start; return False if it hasn't come in time."""
+        if not self._name:
+            try:
+                self._name = self._names.get(timeout=timeout_s)
+            except Empty:
+                return False
+        return True
 
     def _handle(self, number: int, _: FrameType | None) -> None:
+        is_first, self._has_come = not self._has_come, True
         if self._hurry is None:
-            raise InterruptedStartError("interrupted before the start")
-        if self.requested.is_set():
-            self._hurry()
+            # Not an Exception: whoever translates the errors of libraries must not take it for one.
+            raise KeyboardInterrupt
+        if is_first:
+            self._names.put(signal.Signals(number).name)
         else:
-            self._name = signal.Signals(number).name
-            self.requested.set()
+            self._hurry()

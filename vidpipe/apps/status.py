@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from vidpipe.apps.pipeline import Pipeline
 from vidpipe.runtime.meters import AgeStats, StreamStats
@@ -50,7 +52,7 @@ class StatusBoard:
         """Begin the first interval; ``started_at`` in the seconds of the caller's clock."""
         self._pipeline = pipeline
         self._started_at = started_at
-        self._last = {unit.stream: unit.meter.snapshot() for unit in pipeline.streams}
+        self._last = pipeline.stats()
         self._first: Mapping[str, StreamStats] = dict(self._last)
         self._last_at = started_at
 
@@ -67,13 +69,13 @@ class StatusBoard:
 
     def _rows(self, since: Mapping[str, StreamStats], seconds: float) -> list[StreamRow]:
         rows = []
-        for unit in self._pipeline.streams:
-            old, new = since[unit.stream], unit.meter.snapshot()
-            report = unit.capture.report()
+        reports = self._pipeline.reports()
+        for stream, new in self._pipeline.stats().items():
+            old, report = since[stream], reports[stream]
             out = new.processed + new.passed - old.processed - old.passed
             rows.append(
                 StreamRow(
-                    stream=unit.stream,
+                    stream=stream,
                     state=report.state,
                     detail=report.detail,
                     stats=new,
@@ -86,24 +88,32 @@ class StatusBoard:
 
 
 def table_from_rows(rows: Sequence[StreamRow], title: str) -> Table:
-    """Return the table that a terminal shows."""
-    table = Table(title=title, title_justify="left", expand=False)
-    table.add_column("stream", no_wrap=True)
+    """Return the table that a terminal shows; in a narrow one the ids are cut, and no number."""
+    table = Table(
+        title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=0, show_edge=False
+    )
+    table.add_column("stream", overflow="ellipsis")
     table.add_column("state", no_wrap=True)
-    for name in ("fps in", "fps out", "age p50 / p95", "frames", "drops", "detections"):
+    for name in ("fps in", "fps out", "age, ms\np50 / p95", "frames", "drops", "detections"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
-            row.stream,
-            f"[{_STATE_STYLES[row.state]}]{row.state}[/]",
+            # No markup: log lines are printed without, and a table that is drawn again with them.
+            Text(row.stream),
+            Text(row.state, _STATE_STYLES[row.state]),
             f"{row.fps_in:.1f}",
             f"{row.fps_out:.1f}",
             _ages(row.age),
             str(row.stats.captured),
-            _drops(row.stats),
+            str(sum(row.stats.dropped.values())),
             str(row.stats.detections),
         )
     return table
+
+
+def drops_from_rows(rows: Sequence[StreamRow]) -> list[str]:
+    """Return a line for each stream that has lost frames: how many, by cause."""
+    return [f"{row.stream}: {_drops(row.stats)} dropped" for row in rows if row.stats.dropped]
 
 
 def line_from_row(row: StreamRow) -> str:
@@ -120,7 +130,7 @@ def line_from_row(row: StreamRow) -> str:
         f"{_drops(stats)} dropped",
         f"{stats.detections} detections",
         f"{row.fps_out:.1f} fps",
-        f"age p50 / p95 {_ages(row.age)}",
+        f"age p50 / p95 {_ages(row.age, ' ms')}",
     ]
     if stats.reconnects:
         parts.append(f"{stats.reconnects} reconnects")
@@ -141,7 +151,7 @@ def line_from_rows(rows: Sequence[StreamRow]) -> str:
     return (
         f"{len(rows)} streams ({known}): in {sum(row.fps_in for row in rows):.1f} fps, "
         f"out {sum(row.fps_out for row in rows):.1f} fps, "
-        f"age p50 / p95 {_ages(_together(rows))}, {dropped} dropped, "
+        f"age p50 / p95 {_ages(_together(rows), ' ms')}, {dropped} dropped, "
         f"{sum(row.stats.detections for row in rows)} detections"
     )
 
@@ -151,11 +161,11 @@ def _together(rows: Sequence[StreamRow]) -> AgeStats:
     return AgeStats(counts, sum(row.age.sum_s for row in rows))
 
 
-def _ages(age: AgeStats) -> str:
+def _ages(age: AgeStats, unit: str = "") -> str:
     p50_s, p95_s = age.quantile_s(0.5), age.quantile_s(0.95)
     if p50_s is None or p95_s is None:
         return "-"
-    return f"{p50_s * 1000:.0f} / {p95_s * 1000:.0f} ms"
+    return f"{p50_s * 1000:.0f} / {p95_s * 1000:.0f}{unit}"
 
 
 def _drops(stats: StreamStats) -> str:

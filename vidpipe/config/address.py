@@ -1,7 +1,8 @@
 """What a stream's ``source`` points to, and what may be shown of it.
 
 The rules: ``device:`` and ``synthetic:`` are prefixes; anything with ``://`` is a URL of a known
-scheme (``file://`` is a file); all else is a file or a glob. Inside a URL the user and password
+scheme (``file://`` is a file); what begins with a scheme that an installed package opens is that
+plugin's, with or without ``//``; all else is a file or a glob. Inside a URL the user and password
 are percent-encoded; a ``%`` that isn't the beginning of an escape is taken as itself.
 """
 
@@ -14,8 +15,9 @@ from typing import Literal, TypeAlias
 from urllib.parse import quote, unquote
 
 from vidpipe.config.suggest import did_you_mean, listed
+from vidpipe.runtime.plugins import SOURCES, plugin_names
 
-Kind: TypeAlias = Literal["file", "network", "device", "synthetic"]
+Kind: TypeAlias = Literal["file", "network", "device", "synthetic", "plugin"]
 
 SCHEMES = (
     "rtsp", "rtsps", "rtmp", "rtmps", "http", "https", "udp", "tcp", "srt", "rtp", "mms", "file",
@@ -23,8 +25,12 @@ SCHEMES = (
 LISTENING = frozenset({"udp", "tcp", "srt", "rtp"})
 """These may have no host: they wait for whoever sends."""
 
+OWN_SCHEMES = frozenset(SCHEMES) | {"device", "synthetic"}
+"""No plugin is asked about these."""
+
 PORTS = 65_536
 
+SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)(.*)", re.DOTALL)
 EMBEDDED_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)([^\s/?#]*)@")
 # "user:pa/ss@host": an unescaped / in the password; but "host:554/path@2x" is no password
@@ -69,8 +75,21 @@ def source_kind(text: str) -> Kind:
         return "device"
     if text.startswith("synthetic:"):
         return "synthetic"
+    if is_plugins(text):
+        return "plugin"
     url = split_url(text)
     return "network" if url and url.scheme.lower() != "file" else "file"
+
+
+def plugin_schemes() -> list[str]:
+    """Return the schemes that installed packages open, beside vidpipe's own."""
+    return [name for name in plugin_names(SOURCES) if name not in OWN_SCHEMES]
+
+
+def is_plugins(text: str) -> bool:
+    """Return True if an installed package opens addresses of this scheme."""
+    match = SCHEME.match(text)
+    return match is not None and match[1].lower() in plugin_schemes()
 
 
 def source_fault(text: str) -> str | None:
@@ -80,7 +99,7 @@ def source_fault(text: str) -> str | None:
     kind = source_kind(text)
     if kind == "device" and not re.fullmatch(r"device:([0-9]{1,4}|/.+)", text):
         return "expected device:NUMBER or device:/dev/..., such as device:0"
-    if kind in ("synthetic", "device"):
+    if kind in ("synthetic", "device", "plugin"):
         return None
     url = split_url(text)
     if url and (not text.isprintable() or " " in url.host):
@@ -99,9 +118,10 @@ def _url_fault(url: Url) -> str | None:
     scheme = url.scheme.lower()
     if scheme not in SCHEMES:
         known = [f"{known}://" for known in SCHEMES]
+        prefixes = ["device:", "synthetic:", *(f"{name}:" for name in plugin_schemes())]
         return (
             f"the scheme '{url.scheme[:20]}://' is not known{did_you_mean(f'{scheme}://', known)}"
-            f"{listed(known, '; known ones: ')}, device:, synthetic:"
+            f"{listed(known, '; known ones: ')}, {', '.join(prefixes)}"
         )
     if scheme == "file":
         return None if url.rest.startswith("/") else "expected file:///an/absolute/path"

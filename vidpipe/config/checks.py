@@ -21,6 +21,7 @@ from vidpipe.config.document import (
     text_of,
 )
 from vidpipe.config.model import origin_fault
+from vidpipe.config.outputs import OUTPUT_TYPES
 from vidpipe.config.suggest import did_you_mean, listed
 
 START_PATTERN = "[0-9]{8}T[0-9]{6}Z"
@@ -120,7 +121,8 @@ def _targets(streams: list[Stream]) -> Iterator[Target]:
     for stream in streams:
         outputs = stream.node.get("outputs")
         for index, output in enumerate(outputs.items if isinstance(outputs, ListNode) else ()):
-            node = output.get("path") if isinstance(output, MapNode) else None
+            is_own = isinstance(output, MapNode) and text_of(output.get("type")) in OUTPUT_TYPES
+            node = output.get("path") if isinstance(output, MapNode) and is_own else None
             if isinstance(node, TextNode) and not node.is_null and stream.name is not None:
                 text = node.text.replace("{stream}", stream.name)
                 file = os.path.abspath(os.path.expanduser(text))  # noqa: PTH100, PTH111

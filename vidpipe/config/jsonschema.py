@@ -2,7 +2,8 @@
 
 It takes what ``load_config`` takes, and is a little wider: ``${VAR}`` may stand for any number,
 word or boolean; an optional key may be empty; text may be written without quotes even if it looks
-like a number. What needs the whole file (ids, references, paths) is left to ``load_config``.
+like a number. What needs the whole file (ids, references, paths) is left to ``load_config``. It
+knows what the packages offer that are installed where it is made.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from vidpipe.config.outputs import OUTPUT_TYPES, output_types
 from vidpipe.config.schema import Config
+from vidpipe.runtime.plugins import FAMILIES, plugin_names
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 VARIABLE = {"type": "string", "pattern": r"\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^{}]*)?\}"}
@@ -19,6 +22,8 @@ FLAG_WORDS = {
     "pattern": "^([Yy]es|YES|[Nn]o|NO|[Oo]n|ON|[Oo]ff|OFF)$",
 }
 NOTES = ("description", "default")
+PLUGINS = "PluginOutput"
+"""The section of all outputs that installed packages offer; there is none where none does."""
 LATE_KEYS = {"StreamConfig": {"source", "model"}}
 """Required of a stream, but ``defaults`` may give them."""
 
@@ -27,12 +32,38 @@ def json_schema() -> dict[str, Any]:
     """Return the schema as JSON data (draft 2020-12); a new object each time."""
     raw = Config.model_json_schema()
     definitions = raw.pop("$defs", {})
+    types = [name for name in output_types() if name not in OUTPUT_TYPES]
+    section = definitions.pop(PLUGINS)
+    if types:
+        definitions[PLUGINS] = _plugin_section(section, types)
+    else:
+        _forget(definitions, {"$ref": f"#/$defs/{PLUGINS}"})
+    decoder = definitions["ModelConfig"]["properties"]["decoder"]
+    decoder["enum"] = [*decoder["enum"], *plugin_names(FAMILIES)]
     return {
         "$schema": DIALECT,
         **_section(raw, "Config"),
         "title": "vidpipe configuration",
         "$defs": {name: _section(section, name) for name, section in definitions.items()},
     }
+
+
+def _plugin_section(section: dict[str, Any], types: list[str]) -> dict[str, Any]:
+    """Return the section of the plugins' outputs: open, since only they know their keys."""
+    keys = {key: value for key, value in section["properties"].items() if key != "options"}
+    keys["type"] = {key: value for key, value in keys["type"].items() if key == "description"}
+    keys["type"]["enum"] = types
+    return {**section, "properties": keys, "additionalProperties": {}}
+
+
+def _forget(schema: Any, reference: dict[str, str]) -> None:
+    """Take a choice out of every union."""
+    if isinstance(schema, list):
+        while reference in schema:
+            schema.remove(reference)
+    for inner in schema.values() if isinstance(schema, dict) else schema:
+        if isinstance(inner, dict | list):
+            _forget(inner, reference)
 
 
 def _section(section: dict[str, Any], name: str) -> dict[str, Any]:

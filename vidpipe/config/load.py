@@ -29,15 +29,15 @@ from vidpipe.config.document import (
     map_texts,
     plain_data,
     show,
-    text_of,
 )
-from vidpipe.config.expand import expand, input_path
+from vidpipe.config.expand import expand
+from vidpipe.config.native import tree_from_data
 from vidpipe.config.notyet import find_not_yet
 from vidpipe.config.overrides import apply_override, override_place
 from vidpipe.config.schema import Config
 from vidpipe.config.secrecy import forms_of, secrets_in
 from vidpipe.config.textfile import decode_text, read_text, show_name
-from vidpipe.config.variables import SubstitutionError, Variables, read_env_lines, refused
+from vidpipe.config.variables import Variables, read_env_file
 from vidpipe.config.wording import report
 from vidpipe.errors import ConfigError, Fault
 from vidpipe.runtime.logs import register_secret
@@ -65,7 +65,9 @@ def load_config(
             configuration's ``repr`` holds a password; all passwords are registered with
             ``runtime.logs``.
     """
-    return _load(read_text(path), show_name(path), path.parent, overrides, environ)
+    name, faults = show_name(path), FaultLog()
+    root = _parsed_root(read_text(path), name, faults)
+    return _load(root, name, path.parent, overrides, environ, faults)
 
 
 def load_config_text(
@@ -88,23 +90,35 @@ def load_config_text(
     Raises:
         ConfigError: As ``load_config``.
     """
-    text = decode_text(text.encode("utf-8", "surrogatepass"), name)
-    return _load(text, name, folder, overrides, environ)
+    text, faults = decode_text(text.encode("utf-8", "surrogatepass"), name), FaultLog()
+    root = _parsed_root(text, name, faults)
+    return _load(root, name, folder, overrides, environ, faults)
+
+
+def load_config_mapping(
+    data: Mapping[str, Any], environ: Mapping[str, str] | None = None, *, folder: Path = Path()
+) -> Config:
+    """Return the configuration that a program gives as it would stand in a file.
+
+    Raises:
+        ConfigError: As ``load_config``; places are the keys' paths alone.
+    """
+    name, faults = "<mapping>", FaultLog()
+    return _load(tree_from_data(data, name, faults), name, folder, (), environ, faults)
 
 
 def _load(
-    text: str,
+    root: MapNode,
     name: str,
     folder: Path,
     overrides: Sequence[str],
     environ: Mapping[str, str] | None,
+    faults: FaultLog,
 ) -> Config:
-    faults = FaultLog()
-    root = _parsed_root(text, name, faults)
     for number, override in enumerate(overrides, start=1):
         root = _overridden(root, override, number, faults)
     variables = Variables(os.environ if environ is None else environ)
-    _read_env_file(root, variables, folder, faults)
+    read_env_file(root, variables, folder, faults)
     changed = map_texts(root, lambda node, path: variables.put_into(node, path, faults))
     root = changed if isinstance(changed, MapNode) else root
     for secret in variables.secrets:
@@ -162,26 +176,6 @@ def _overridden(root: MapNode, text: str, number: int, faults: FaultLog) -> MapN
         faults.add(place, (), f"the value can't be read: {wrong.faults[0].message}")
         return root
     return apply_override(root, key, node or TextNode("", "", is_plain=True, place=place), faults)
-
-
-def _read_env_file(root: MapNode, variables: Variables, folder: Path, faults: FaultLog) -> None:
-    node = root.get("env_file")
-    text = text_of(node)
-    if node is None or text is None:
-        return
-    try:
-        text = variables.substitute(text)
-    except SubstitutionError as error:
-        faults.block(node.place, ("env_file",), str(error))
-        return
-    if not text.strip():
-        return  # ${NAME:-}: there is none today
-    path = Path(input_path(text, folder))
-    variables.file_name = show_name(path)
-    try:
-        variables.from_file = read_env_lines(read_text(path), show_name(path), faults)
-    except ConfigError as error:
-        refused(node.place, ("env_file",), error, faults)
 
 
 # --- YAML ---------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeAlias, get_args
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -22,12 +22,31 @@ from vidpipe.config.values import (
     file_path,
     filled_text,
     number,
+    text,
     whole,
 )
+from vidpipe.runtime.plugins import FAMILIES, plugin_names
 
+DecoderName: TypeAlias = Literal[
+    "auto",
+    "ssd",
+    "tf-od",
+    "omz-boxes",
+    "yolo",
+    "yolo-e2e",
+    "yolov5",
+    "yolox",
+    "nanodet",
+    "fastestdet",
+    "yunet",
+    "ultralight-face",
+    "rt-detr",
+    "d-fine",
+]
 DEVICES = ("CPU", "GPU", "NPU", "AUTO", "MULTI", "HETERO", "BATCH")
 REQUESTS_MAX = 1024
 CHANNELS = 3
+SIDE_MAX = 8192
 NAMELESS = re.compile(r"class-[0-9]+")
 DEVICE = re.compile(r"([A-Z]+)(\.[A-Z0-9_.]+)?(:\s*-?[A-Z][A-Z0-9_.]*(\([0-9]+\))?(,.+)?)?")
 
@@ -39,6 +58,17 @@ def origin_fault(*, has_path: bool, has_zoo: bool) -> str | None:
     if not has_path and not has_zoo:
         return "needs a path (the model's file) or a zoo name (`vidpipe models list`)"
     return None
+
+
+def _decoder(value: object) -> object:
+    """Take a family's name: one of vidpipe's own, or one that an installed package offers."""
+    name = str(text(value))
+    if name in get_args(DecoderName) or name in plugin_names(FAMILIES):
+        return name
+    known = [*get_args(DecoderName), *plugin_names(FAMILIES)]
+    raise fault(
+        f"expected one of {', '.join(known)}, not {described(value)}{did_you_mean(name, known)}"
+    )
 
 
 def _device(value: object) -> object:
@@ -93,9 +123,28 @@ def _requests(value: object) -> object:
     raise fault(f"expected auto or a number from 1 to {REQUESTS_MAX}, not {described(value)}")
 
 
+def _size(value: object) -> object:
+    """Take a width and a height in pixels, or one number for both."""
+    sides = value if isinstance(value, list | tuple) else (value, value)
+    if len(sides) != 2:
+        raise fault(f"expected a width and a height; these are {len(sides)} numbers")
+    size = tuple(whole(side) for side in sides)
+    if not all(isinstance(side, int) and 1 <= side <= SIDE_MAX for side in size):
+        raise fault(f"expected a width and a height from 1 to {SIDE_MAX}, not {described(value)}")
+    return size
+
+
 class InputConfig(Section):
     """How a frame becomes the model's input. Absent keys: the family's own."""
 
+    size: Annotated[
+        tuple[int, int] | None,
+        Field(
+            description="Width and height of the input in pixels; one number stands for both. "
+            "Absent: the model's own, or the family's where the model leaves it open."
+        ),
+        BeforeValidator(_size, json_schema_input_type=list[int] | int | None),
+    ] = None
     color: Annotated[
         Literal["rgb", "bgr"] | None,
         Field(description="Order of the channels that the model was trained with."),
@@ -172,9 +221,9 @@ class ModelConfig(Section):
         AS_FILLED,
     ] = None
     decoder: Annotated[
-        Literal["auto", "ssd", "tf-od", "yolo", "yolo-e2e", "yolox", "nanodet", "yunet"],
+        str,
         Field(description="The family of the model; auto: from the shapes of its outputs."),
-        AS_TEXT,
+        BeforeValidator(_decoder, json_schema_input_type=DecoderName),
     ] = "auto"
     labels: Annotated[
         tuple[str, ...] | Path | None,
@@ -201,6 +250,13 @@ class ModelConfig(Section):
         ),
         AS_NUMBER,
     ] = None
+    nms: Annotated[
+        Literal["class", "agnostic"],
+        Field(
+            description="Which boxes are compared for overlap: those of a class, or all of them."
+        ),
+        AS_TEXT,
+    ] = "class"
     input: Annotated[InputConfig, Field(description="How a frame becomes the model's input.")] = (
         InputConfig()
     )

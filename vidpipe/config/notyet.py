@@ -49,11 +49,6 @@ NOT_YET = (
     NotYet("models.*.hint", re.compile("cumulative_throughput|adaptive"), "latency or throughput"),
     NotYet("models.*.batch"),
     NotYet("models.*.input.fit", re.compile("streams"), "model"),
-    NotYet(
-        "models.*.decoder",
-        re.compile("yolo|yolo-e2e|yolox|nanodet|yunet"),
-        "auto, ssd or tf-od",
-    ),
     *(NotYet(f"{output}.type", LATER_OUTPUTS, "video or jsonl") for output in OUTPUTS),
     *(
         NotYet(f"{output}.{key}")

@@ -1,12 +1,16 @@
-"""The outputs of a stream: one closed section for each type, told apart by ``type``."""
+"""The outputs of a stream: one closed section for each type, told apart by ``type``.
+
+The types that installed packages offer share one section, whose further keys are the plugin's.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from vidpipe.config.address import split_url
@@ -17,11 +21,13 @@ from vidpipe.config.values import (
     AS_NUMBER,
     AS_TEXT,
     AS_WHOLE,
+    any_value,
     described,
     fault,
     filled_text,
     number,
 )
+from vidpipe.runtime.plugins import SINKS, plugin_names
 
 PLACEHOLDERS = ("stream", "start", "n")
 SIDE_PX = (2, 16_384)
@@ -247,6 +253,29 @@ class WebhookOutput(OutputConfig):
     ]
 
 
+class PluginOutput(OutputConfig):
+    """An output of a type that an installed package offers."""
+
+    type: Annotated[str, Field(description="The type, as the package calls it."), AS_FILLED]
+    options: Annotated[
+        dict[str, Any],
+        Field(repr=False, description="All further keys, which only the plugin understands."),
+    ] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _prepare(cls, data: Any) -> Any:
+        """Gather the keys that are the plugin's own, each scalar read by its looks."""
+        if not isinstance(data, Mapping):
+            return data
+        own = {key: value for key, value in data.items() if key in ("type", "lane")}
+        further = {key: any_value(value) for key, value in data.items() if key not in own}
+        options = {key: value for key, value in further.items() if value is not None}
+        return {key: value for key, value in own.items() if value is not None} | {
+            "options": options
+        }
+
+
 OUTPUT_TYPES = {
     "video": VideoOutput,
     "jsonl": JsonlOutput,
@@ -258,9 +287,26 @@ OUTPUT_TYPES = {
 }
 
 
+PLUGIN_TAG = "plugin"
+"""Not in angle brackets, as the tags of what is unknown are."""
+
+
+def output_types() -> list[str]:
+    """Return all types of outputs that there are: vidpipe's own, and those of installed packages.
+
+    A package can't take the place of one of vidpipe's own.
+    """
+    return [*OUTPUT_TYPES, *(name for name in plugin_names(SINKS) if name not in OUTPUT_TYPES)]
+
+
 def _type_of(value: Any) -> str | None:
+    """Return the tag of a section; what is no type gets one that nothing has."""
+    if isinstance(value, PluginOutput):
+        return PLUGIN_TAG
     kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
-    return str(kind) if isinstance(kind, str) else None
+    if not isinstance(kind, str) or kind in OUTPUT_TYPES:
+        return str(kind) if isinstance(kind, str) else None
+    return PLUGIN_TAG if kind in plugin_names(SINKS) else f"<{kind}>"
 
 
 Output: TypeAlias = Annotated[
@@ -270,6 +316,7 @@ Output: TypeAlias = Annotated[
     | Annotated[RtspOutput, Tag("rtsp")]
     | Annotated[RtmpOutput, Tag("rtmp")]
     | Annotated[MqttOutput, Tag("mqtt")]
-    | Annotated[WebhookOutput, Tag("webhook")],
+    | Annotated[WebhookOutput, Tag("webhook")]
+    | Annotated[PluginOutput, Tag(PLUGIN_TAG)],
     Discriminator(_type_of),
 ]

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from vidpipe.config.address import masked
+from vidpipe.runtime.logs import redact
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +47,11 @@ class Section(BaseModel):
         """Yield what ``repr`` shows: all fields, without the passwords of URLs."""
         for name, value in super().__repr_args__():
             yield name, masked(value) if isinstance(value, str) else value
+
+    def __repr__(self) -> str:
+        """Show all fields, without any secret that is known."""
+        return redact(super().__repr__())
+
+    def __str__(self) -> str:
+        """Show the same."""
+        return redact(super().__str__())

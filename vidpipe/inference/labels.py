@@ -1,6 +1,11 @@
 """Which name a class id has, and which classes are kept.
 
-The rule, in order:
+Where the names come from, in order: the configuration; the model's file (see `carried_labels`), a
+``metadata.yaml`` beside it, or the zoo's catalogue where it lists that very file (see
+`vidpipe.inference.metadata`); the family, where all its models find the same; COCO, by the number
+of classes.
+
+Which id a name has, in order:
 
 1. names by id (a mapping) are taken as they stand;
 2. a list that begins with ``background`` begins at the model's id of the background: 0, where the
@@ -13,15 +18,20 @@ The rule, in order:
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
 from vidpipe.errors import ModelError
+from vidpipe.inference.coco import coco_labels, other_spelling, respelt
 from vidpipe.inference.settings import Labels
 
 _BACKGROUND = frozenset({"background", "__background__", "_background_", "bg"})
+_LONGEST_TEXT = 1_000_000
+"""Names of 20,000 classes take less; more is not read."""
 
 
 class LabelTable:
@@ -29,14 +39,19 @@ class LabelTable:
 
     def __init__(self, labels: Labels, *, background_id: int | None = None) -> None:
         if isinstance(labels, Mapping):
-            self._names = {int(key): name for key, name in labels.items()}
+            names = {int(key): name for key, name in labels.items()}
         else:
-            self._names = dict(enumerate(labels, _first_id(labels, background_id)))
+            names = dict(enumerate(labels, _first_id(labels, background_id)))
+        self._names = {key: name for key, name in names.items() if name}
 
     @property
     def count(self) -> int:
         """How many names there are."""
         return len(self._names)
+
+    def by_id(self) -> dict[int, str]:
+        """Return the names by id, in the order of the ids."""
+        return {key: self._names[key] for key in sorted(self._names)}
 
     def name(self, class_id: int) -> str:
         """Return the name of a class."""
@@ -60,8 +75,9 @@ class LabelTable:
         return frozenset(i for name in classes for i in self._ids_of(name, known, model))
 
     def _ids_of(self, name: str, known: dict[str, list[int]], model: str) -> list[int]:
-        if name in known:
-            return known[name]
+        for spelling in (name, other_spelling(name)):
+            if spelling in known:
+                return known[spelling]
         number = name.removeprefix("class-")
         if number != name and number.isdecimal():
             return [int(number)]
@@ -76,20 +92,118 @@ class LabelTable:
 
 
 def _first_id(labels: Sequence[str], background_id: int | None) -> int:
-    starts_with_background = bool(labels) and labels[0].strip().lower() in _BACKGROUND
     if background_id is None:
         return 0
-    return background_id if starts_with_background else background_id + 1
+    return background_id if _has_background(labels[:1]) else background_id + 1
 
 
-def carried_labels(metadata: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the labels in a file's own description: a JSON list, or words; empty if none."""
-    text = metadata.get("labels", "")
-    try:
-        names = json.loads(text)
-    except ValueError:
-        return tuple(text.split())
-    return tuple(str(name) for name in names) if isinstance(names, list) else tuple(text.split())
+def _has_background(labels: Iterable[str]) -> bool:
+    return any(name.strip().lower() in _BACKGROUND for name in labels)
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenLabels:
+    """The labels of a model.
+
+    Attributes:
+        labels: The names; empty if there are none.
+        origin: Where they come from, in words; empty if there are none.
+        complaint: What is wrong with their number; empty if nothing is.
+    """
+
+    labels: Labels
+    origin: str
+    complaint: str = ""
+
+
+def choose_labels(
+    given: Labels,
+    metadata: Mapping[str, str],
+    class_count: int | None,
+    family_labels: tuple[str, ...] = (),
+) -> ChosenLabels:
+    """Return the labels that a model shall have.
+
+    Args:
+        given: Those of the configuration; empty if it names none.
+        metadata: What is said of the model, in its file and beside it.
+        class_count: How many classes it has, without a background; None where it doesn't say.
+        family_labels: Those that all models of its family have.
+    """
+    carried = carried_labels(metadata)
+    if given:
+        labels, origin = given, "the key labels"
+    elif carried:
+        labels, origin = carried, metadata.get("names_from", "the model's file")
+    elif family_labels:
+        labels, origin = family_labels, "the family"
+    else:
+        labels = coco_labels(class_count)
+        origin = f"COCO, since it has {class_count} classes" if labels else ""
+        return ChosenLabels(labels, origin)
+    return ChosenLabels(labels, origin, _complaint(labels, origin, class_count))
+
+
+def _complaint(labels: Labels, origin: str, class_count: int | None) -> str:
+    """Say that the numbers differ; a background may be counted or not."""
+    names = list(labels.values()) if isinstance(labels, Mapping) else list(labels)
+    count = len(names)
+    if class_count is None or class_count in (count, count - _has_background(names)):
+        return ""
+    told = f"{count} labels (from {origin}) for {class_count} classes"
+    if count < class_count:
+        return f"{told}: what has no label is called class-N; complete the key labels"
+    return f"{told}: names may belong to other classes; check the key labels"
+
+
+def carried_labels(metadata: Mapping[str, str]) -> Labels:
+    """Return the labels in what is said of a model; empty if there are none.
+
+    They stand under ``labels`` (ours, and OpenVINO's Model API's, which writes underscores for
+    spaces) or ``names`` (Ultralytics, in an ONNX file or in ``metadata.yaml``), as JSON, as a
+    literal of Python, or as words. If both are there they say the same, and then ``names`` has the
+    spelling; else ``labels`` counts, since it can't be another model's.
+    """
+    labels, names = (_labels_in(metadata.get(key, "")) for key in ("labels", "names"))
+    is_same = [_plain(name) for name in _in_order(labels)] == [
+        _plain(name) for name in _in_order(names)
+    ]
+    chosen = names if names and (is_same or not labels) else labels
+    return chosen if isinstance(chosen, Mapping) else respelt(tuple(chosen))
+
+
+def _in_order(labels: Labels) -> list[str]:
+    if isinstance(labels, Mapping):
+        return [labels[key] for key in sorted(labels)]
+    return list(labels)
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", " ").strip().casefold()
+
+
+def _labels_in(text: str) -> Labels:
+    found = _literal(text[:_LONGEST_TEXT])
+    if isinstance(found, Mapping):
+        try:
+            return {int(key): str(name).strip() for key, name in found.items()}
+        except (TypeError, ValueError):
+            return ()
+    if isinstance(found, list | tuple):
+        return tuple(str(name).strip() for name in found)
+    if isinstance(found, str):
+        return (found.strip(),)
+    return tuple(text.split())
+
+
+def _literal(text: str) -> object:
+    """Return what JSON or a literal of Python says; None if it is neither."""
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return read(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+            continue
+    return None
 
 
 def read_labels(path: Path) -> tuple[str, ...]:

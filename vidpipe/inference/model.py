@@ -11,7 +11,6 @@ from loguru import logger
 
 from vidpipe.errors import InferenceError, ModelError
 from vidpipe.inference.checksum import sha256_of
-from vidpipe.inference.decoders.families import choose_family
 from vidpipe.inference.decoders.family import Decoder, DecodeRule, Family, Signature
 from vidpipe.inference.devices import (
     compile_graph,
@@ -30,11 +29,17 @@ from vidpipe.inference.graph import (
     spec_of,
     take_constants,
 )
-from vidpipe.inference.labels import LabelTable, carried_labels
+from vidpipe.inference.labels import LabelTable, choose_labels
+from vidpipe.inference.modelapi import stated_input, stated_iou
 from vidpipe.inference.preprocess import InputFiller
+from vidpipe.inference.recognition import recognise
 from vidpipe.inference.request import BoundRequest
 from vidpipe.inference.settings import DetectorSettings, InputRecipe, Precision
+from vidpipe.inference.stamp import carried_recipe
 from vidpipe.types import Detections, Picture
+
+_AGNOSTIC_IOU = 0.5
+"""Across classes, where neither user nor family says more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +76,40 @@ def read_detector(path: Path, settings: DetectorSettings, core: ov.Core | None =
     graph = read_graph(core or ov.Core(), path, settings.name)
     constants = take_constants(graph)
     signature = signature_of(graph, constants)
-    family = choose_family(settings.decoder, signature, settings.name)
-    input_wh = fix_shapes(graph, settings.input.size_wh, family.input_wh, settings.name)
-    signature = signature_of(graph, constants)
-    recipe = settings.input.over(family.recipe)
-    labels = LabelTable(
-        settings.labels or carried_labels(signature.metadata),
-        background_id=family.background_id(signature),
+    stated = stated_input(signature.metadata)
+    family = recognise(
+        graph,
+        constants,
+        model=settings.name,
+        decoder=settings.decoder,
+        label_count=len(settings.labels) or None,
+        size_wh=settings.input.size_wh or stated.size_wh,
     )
+    usual_wh = stated.size_wh or family.input_wh
+    input_wh = fix_shapes(graph, settings.input.size_wh, usual_wh, settings.name)
+    signature = signature_of(graph, constants)
+    misfit = family.mismatch(signature)
+    if misfit is not None:
+        raise ModelError(
+            f"model {settings.name}: with an input of {input_wh[0]}x{input_wh[1]} pixels it is no"
+            f" {family.name}: {misfit}; give another size with the key input.size, or another"
+            " decoder"
+        )
+    carried = carried_recipe(signature.metadata, settings.name)
+    recipe = settings.input.over(carried or stated.over(family.recipe))
+    chosen = choose_labels(
+        settings.labels, signature.metadata, family.class_count(signature), family.labels
+    )
+    if chosen.complaint:
+        logger.warning("model {}: {}", settings.name, chosen.complaint)
+    labels = LabelTable(chosen.labels, background_id=family.background_id(signature))
     rule = DecodeRule(
         confidence=settings.confidence,
-        iou=family.iou(signature) if settings.iou is None else settings.iou,
+        iou=_overlap(settings, family, signature),
         labels=labels,
         kept_ids=labels.kept_ids(settings.classes, settings.name),
         input_wh=input_wh,
+        is_agnostic=settings.is_agnostic,
     )
     return Detector(
         path=path,
@@ -96,6 +121,19 @@ def read_detector(path: Path, settings: DetectorSettings, core: ov.Core | None =
         rule=rule,
         decoder=family.decoder(signature, rule),
     )
+
+
+def _overlap(settings: DetectorSettings, family: Family, signature: Signature) -> float:
+    """Return the overlap above which boxes are one: the user's, the file's or the family's own.
+
+    A model that resolves overlap does so within each class: across classes is left to do.
+    """
+    if settings.iou is not None:
+        return settings.iou
+    own = family.iou(signature)
+    if own < 1:
+        return stated_iou(signature.metadata) or own
+    return _AGNOSTIC_IOU if settings.is_agnostic else own
 
 
 class CompiledDetector:
@@ -179,12 +217,15 @@ class CompiledDetector:
                 "element_type": compiled.input(0).element_type.get_type_name(),
                 "color": recipe.color.value,
                 "resize": recipe.resize.value,
+                "anchor": recipe.anchor.value,
+                "pad": recipe.pad,
                 "mean": list(recipe.mean),
                 "scale": list(recipe.scale),
             },
             "outputs": [str(spec_of(port)) for port in compiled.outputs],
             "confidence": detector.rule.confidence,
             "iou": detector.rule.iou,
+            "nms": "agnostic" if detector.rule.is_agnostic else "class",
             "device": settings.device,
             "device_names": device_full_names(compiled),
             "precision": settings.precision.value,

@@ -26,6 +26,7 @@ from vidpipe.errors import InferenceError, VidpipeError
 from vidpipe.inference.model import CompiledDetector
 from vidpipe.inference.slot import PooledFrame, Slot
 from vidpipe.interfaces import Clock, RequestSlot, Submission
+from vidpipe.runtime.logs import trace_of
 from vidpipe.types import Frame
 
 _REAP_INTERVAL_S = 0.05
@@ -155,7 +156,7 @@ class Pool:
             submission.started_at = self._clock()
         except Exception as exc:  # noqa: BLE001 - the boundary of a stage: one frame fails, no other
             if not isinstance(exc, VidpipeError):
-                logger.bind(stream=frame.stream).opt(exception=exc).error("frame {}", frame.number)
+                logger.bind(stream=frame.stream).error("frame {}: {}", frame.number, trace_of(exc))
             if submission.settle():
                 submission.fail(str(exc) or repr(exc), keeps_request=True)
                 self._finish(slot, submission)
@@ -226,7 +227,7 @@ class Pool:
                     self._is_idle.notify_all()
             self._deliver(submission)
         except Exception as exc:  # noqa: BLE001 - an exception here would abort the process
-            logger.opt(exception=exc).critical("an answer could not be handed over")
+            logger.critical("an answer could not be handed over: {}", trace_of(exc))
 
     def _examine(self, slot: Slot, now_s: float) -> None:
         """Settle a submission that the device doesn't call back for."""

@@ -131,6 +131,7 @@ class DetectorSettings:
         classes: Keep only these names; empty keeps all.
         confidence: Boxes below this score, 0..1, are dropped.
         iou: Boxes of one class that overlap more than this are one object; None: the family's own.
+        is_agnostic: True if boxes of different classes that overlap are one object, too.
         input: How the pixels are made.
         precision: The arithmetic.
         device: ``CPU``, ``GPU``, ``AUTO:...`` and so on.
@@ -145,6 +146,7 @@ class DetectorSettings:
     classes: tuple[str, ...] = ()
     confidence: float = 0.4
     iou: float | None = None
+    is_agnostic: bool = False
     input: InputSettings = field(default_factory=InputSettings)
     precision: Precision = Precision.AUTO
     device: str = "CPU"

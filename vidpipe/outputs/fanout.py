@@ -17,7 +17,7 @@ from loguru import logger
 from vidpipe.errors import SinkError
 from vidpipe.interfaces import Sink
 from vidpipe.runtime.channel import Channel, ChannelClosedError
-from vidpipe.runtime.logs import redact
+from vidpipe.runtime.logs import redact, trace_of
 from vidpipe.runtime.meters import StreamMeter
 from vidpipe.runtime.supervisor import ThreadGroup
 from vidpipe.types import NO_PICTURE, FrameResult, Overflow, Verdict
@@ -153,9 +153,10 @@ class _Feed:
             self._events.finish(self._stream, self.lane.name, paths)
 
     def _fail(self, exc: Exception) -> None:
-        log = logger.bind(stream=self._stream)
         if not isinstance(exc, SinkError):
-            log.opt(exception=exc).error("output {} failed", self.lane.name)
+            logger.bind(stream=self._stream).error(
+                "output {} failed: {}", self.lane.name, trace_of(exc)
+            )
         if not self._has_failed:
             self._has_failed = True
             self._meter.count_error(self.lane.name)
@@ -170,9 +171,19 @@ class Fanout:
     ) -> None:
         """Make the lanes; ``start`` starts their threads."""
         self._stream = stream
-        self._feeds = [_Feed(lane, stream, meter, events) for lane in lanes]
-        self._blocking = [feed for feed in self._feeds if feed.is_blocking]
+        self._meter = meter
         self._events = events
+        self._feeds: list[_Feed] = []
+        self._blocking: list[_Feed] = []
+        for lane in lanes:
+            self.add(lane)
+
+    def add(self, lane: SinkLane) -> None:
+        """Make one lane more, before ``start``."""
+        feed = _Feed(lane, self._stream, self._meter, self._events)
+        self._feeds.append(feed)
+        if feed.is_blocking:
+            self._blocking.append(feed)
 
     def start(self, threads: ThreadGroup) -> None:
         """Start one thread a sink."""

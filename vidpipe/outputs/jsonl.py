@@ -25,6 +25,7 @@ from vidpipe.errors import SinkError
 from vidpipe.interfaces import Clock
 from vidpipe.outputs.lines import line_from_result
 from vidpipe.outputs.naming import (
+    make_folder,
     open_temporary,
     path_from_template,
     publish,
@@ -76,6 +77,7 @@ class JsonlSink:
         self._clock = clock
         self._wall_clock = wall_clock
         self._file: _AppendedFile | _FinishedFile | None = None
+        self._place: Path | str = template
         self._synced_at = 0.0
         self._has_failed = False
 
@@ -118,6 +120,7 @@ class JsonlSink:
     def _open(self, result: FrameResult) -> _AppendedFile | _FinishedFile:
         start = result.frame.time or self._wall_clock()
         path = path_from_template(self._template, stream=self._stream, start=start, number=1)
+        self._place = path  # which of the streams' files it is, should it not open
         if self._mode is JsonlMode.FINISH:
             return _FinishedFile(path)
         file = _AppendedFile(path)
@@ -135,7 +138,7 @@ class JsonlSink:
             yield
         except OSError as exc:
             self._has_failed = True
-            place = self._template if self._file is None else self._file.path
+            place = self._place if self._file is None else self._file.path
             raise SinkError(
                 f"stream {self._stream}: {place} can't be {what}: {exc.strerror or exc}; "
                 "check the folder's permissions and the free space"
@@ -143,19 +146,26 @@ class JsonlSink:
 
 
 class _AppendedFile:
-    """A file that grows by whole lines, also where another process appends to it as well."""
+    """A file that grows by whole lines, also where another process appends to it as well.
+
+    Where it is taken away meanwhile (deleted, or renamed by who rotates logs), a new one begins.
+    """
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        is_new = not path.exists()
         self.path = path
-        self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+        self._descriptor, self.mended_bytes = -1, 0
+        self._open()
+
+    def _open(self) -> None:
+        make_folder(self.path.parent)
+        is_new = not self.path.exists()
+        self._descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
         try:
             self.mended_bytes = self._mend()
             if is_new:
-                sync_folder(path.parent)
+                sync_folder(self.path.parent)
         except OSError:
-            os.close(self._descriptor)
+            self.abandon()
             raise
 
     def write(self, line: bytes) -> None:
@@ -168,6 +178,15 @@ class _AppendedFile:
 
     def sync(self) -> None:
         os.fdatasync(self._descriptor)
+        if not self._has_its_name():
+            self.abandon()
+            self._open()
+
+    def _has_its_name(self) -> bool:
+        try:
+            return os.path.samestat(os.fstat(self._descriptor), self.path.stat())
+        except OSError:
+            return False
 
     def finish(self) -> Path:
         os.fsync(self._descriptor)

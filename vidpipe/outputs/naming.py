@@ -52,6 +52,19 @@ def numbered(path: Path) -> Iterator[Path]:
         yield path.with_name(f"{path.stem}-{number}{path.suffix}")
 
 
+def make_folder(folder: Path) -> None:
+    """Make an output's folder where it is missing.
+
+    Raises:
+        NotADirectoryError: A file has its place.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        reason = os.strerror(errno.ENOTDIR)
+        raise NotADirectoryError(errno.ENOTDIR, reason, str(folder)) from None
+
+
 def open_temporary(wanted: Path, *, is_suffix_last: bool) -> tuple[int, Path]:
     """Create the file in which an output grows; make its folder where it is missing.
 
@@ -63,7 +76,7 @@ def open_temporary(wanted: Path, *, is_suffix_last: bool) -> tuple[int, Path]:
     Returns:
         A descriptor open for reading and writing, and the path; the file is new and empty.
     """
-    wanted.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(wanted.parent)
     for candidate in numbered(wanted):
         temporary = candidate.with_name(
             f"{candidate.stem}.partial{candidate.suffix}"

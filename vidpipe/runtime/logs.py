@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import re
 import threading
+import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,6 +64,15 @@ def redact(text: str) -> str:
     for secret in _secrets:
         text = text.replace(secret, MASK)
     return text
+
+
+def trace_of(exc: BaseException) -> str:
+    """Return an exception with its traceback, redacted, to be logged as a text.
+
+    Loguru's own way (``opt(exception=...)``) shows the values of variables, and with them
+    passwords, wherever a program that uses vidpipe as a library keeps its default handler.
+    """
+    return redact("".join(traceback.format_exception(exc)).rstrip())
 
 
 class LogWriter:
@@ -139,7 +150,8 @@ class Logging:
         for writer in self._writers:
             writer.close()
         if self._handler is not None:
-            self._handler.close()
+            with suppress(OSError):  # a full disk: what it holds back was counted as lost
+                self._handler.close()
 
     @staticmethod
     def _add(level: str, writer: LogWriter) -> None:

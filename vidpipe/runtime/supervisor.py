@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -116,7 +117,8 @@ def call_with_deadline(
 
 
 def _log_crash(name: str, exc: BaseException) -> None:
-    logger.opt(exception=exc).error("thread {} died: {}", name, exc)
+    trace = "".join(traceback.format_exception(exc)).rstrip()
+    logger.error("thread {} died: {}", name, trace)
 
 
 def _name_for_the_system(name: str) -> None:

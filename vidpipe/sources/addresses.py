@@ -17,6 +17,7 @@ from vidpipe.sources.connection import (
 )
 from vidpipe.sources.declared import Place, VideoLimits, is_endless
 from vidpipe.sources.files import file_error, require_file, shown
+from vidpipe.sources.truncation import is_file_cut
 from vidpipe.sources.video import LibraryError, VideoReader, connect, prepare, release
 from vidpipe.types import SourceKind
 
@@ -124,7 +125,13 @@ def _connect_file(path: Path) -> Any:
     except UnicodeEncodeError:  # a name in no encoding: the system knows another one for it
         with path.open("rb") as file:
             return connect(f"file:/proc/self/fd/{file.fileno()}")
-    return connect(name)
+    try:
+        return connect(name)
+    except LibraryError:
+        if not is_file_cut(path):
+            raise
+        # All fragments of an MP4 are looked at first, unless told so: a cut one hides the others.
+        return connect(name, options={"fflags": "+ignidx"})
 
 
 def _options_of(scheme: str, limits: VideoLimits) -> dict[str, str]:

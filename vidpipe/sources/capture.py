@@ -17,7 +17,7 @@ from loguru import logger
 
 from vidpipe.errors import SourceCause, SourceError
 from vidpipe.interfaces import Clock, OpenReader, Reader
-from vidpipe.runtime.logs import redact
+from vidpipe.runtime.logs import redact, trace_of
 from vidpipe.runtime.meters import StreamMeter
 from vidpipe.sources.connection import Backoff
 from vidpipe.sources.pacing import Pacer
@@ -130,7 +130,7 @@ class Capture:
         except SourceError as exc:
             return exc
         except Exception as exc:  # noqa: BLE001 - the boundary of a stage: one stream fails, no other
-            self._log.opt(exception=exc).error("the source failed in an unforeseen way")
+            self._log.error("the source failed in an unforeseen way: {}", trace_of(exc))
             return SourceError(redact(f"{type(exc).__name__}: {exc}"), SourceCause.FORMAT)
         return None
 

@@ -1,21 +1,19 @@
 """Whether a recorded file was read whole: what its container promises against what was found.
 
-A truncated file ends like a whole one, so the end is compared with the promise. Three kinds:
-MP4's index names every packet; Matroska and AVI say how many bytes long they are, and until when
-they last; where only a duration is known, it must be missed clearly, since many are wrong.
+A truncated file ends like a whole one, so the end is compared with the promise: MP4's index names
+every packet; Matroska, AVI and FLV say until when they last, which must be missed clearly unless
+the file is known to be cut, since many durations are wrong. Where no end is promised, a file that
+breaks off in the middle of its data is what there is to say.
 """
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
-from typing import BinaryIO
 
-_EBML, _SEGMENT = b"\x1a\x45\xdf\xa3", b"\x18\x53\x80\x67"
-_MOST_CHUNKS = 10_000
 _CLEAR_SHORTAGE_S = 1.0
 _CLEAR_SHORTAGE_FRAMES = 2.0
+_PACKETS_TO_SEAM = 2
+"""FFmpeg marks the packet at hand, or the one before, when a broadcast's counters have a gap."""
 _CUT_SHORTAGE_FRAMES = 0.75
 """Where the file is known to be cut: less than a frame, for the rounding of timestamps."""
 
@@ -28,7 +26,7 @@ class Promise:
         packets: The number of video packets in its index, or None.
         frames: The number of frames in its header, for people; some of them may be repetitions.
         end_s: The time at which its last picture ends, in seconds, or None.
-        is_cut: Whether the file is shorter than it says; None where it doesn't say.
+        is_cut: Whether the file breaks off in the middle; None where its bytes don't say.
         is_of_all: Whether ``end_s`` is the end of all streams, not of the video alone.
     """
 
@@ -58,6 +56,25 @@ class Tally:
     damaged_pictures: int = 0
     end_s: float = 0.0
     broke_off: str = ""
+    _gap_dts: int | None = None
+    _gap_at: int = 0
+
+    def note_gap(self, dts: int | None) -> None:
+        """Remember where the damaged packet that was counted last may be a seam."""
+        self._gap_dts, self._gap_at = dts, self.packets
+
+    def note_clock(self, dts: int) -> None:
+        """Take a packet's decoding time: where the clock starts anew behind a gap, nothing is lost.
+
+        There one recording ends, whole, and another begins.
+        """
+        if self._gap_dts is None:
+            return
+        if self.packets - self._gap_at > _PACKETS_TO_SEAM:
+            self._gap_dts = None
+        elif dts < self._gap_dts:
+            self.damaged_packets -= 1
+            self._gap_dts = None
 
 
 def loss(promise: Promise, tally: Tally, frame_s: float) -> str | None:
@@ -82,6 +99,8 @@ def loss(promise: Promise, tally: Tally, frame_s: float) -> str | None:
                 f"the container promises {promise.end_s:.2f} s{frames}, it ends after "
                 f"{tally.end_s:.2f} s ({_count(tally.pictures, 'frame')} could be read)"
             )
+    elif promise.is_cut:
+        parts.append("the file breaks off in the middle")
     if tally.broke_off:
         parts.append(f"reading broke off: {tally.broke_off}")
     if tally.damaged_packets:
@@ -101,63 +120,3 @@ def _tolerance_s(is_cut: bool | None, frame_s: float) -> float:  # noqa: FBT001 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def is_file_cut(path: Path) -> bool | None:
-    """Tell whether a Matroska, WebM or AVI file is shorter than its own header says.
-
-    Returns None for other files, for a length that was never filled in (a recording that was not
-    closed), and for a file that can't be read.
-    """
-    try:
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            magic = file.read(4)
-            if magic == _EBML:
-                return _is_matroska_cut(file, size)
-            if magic == b"RIFF":
-                return _is_riff_cut(file, size)
-    except OSError:
-        return None
-    return None
-
-
-def _is_matroska_cut(file: BinaryIO, size: int) -> bool | None:
-    """Source: RFC 8794 (EBML): element sizes are variable integers, all ones means unknown."""
-    header_size = _variable_integer(file)
-    if header_size is None:
-        return None
-    file.seek(header_size, os.SEEK_CUR)
-    if file.read(4) != _SEGMENT:
-        return None
-    segment_size = _variable_integer(file)
-    return None if segment_size is None else file.tell() + segment_size > size
-
-
-def _variable_integer(file: BinaryIO) -> int | None:
-    first = file.read(1)
-    if not first or first[0] == 0:
-        return None
-    length = 9 - first[0].bit_length()
-    rest = file.read(length - 1)
-    bits = 7 * length
-    value = int.from_bytes(first + rest, "big") & ((1 << bits) - 1)
-    return None if len(rest) < length - 1 or value == (1 << bits) - 1 else value
-
-
-def _is_riff_cut(file: BinaryIO, size: int) -> bool | None:
-    """Large AVI files are several RIFF chunks, one after the other (OpenDML)."""
-    offset = 0
-    for _ in range(_MOST_CHUNKS):
-        file.seek(offset)
-        head = file.read(8)
-        if len(head) < 8 or head[:4] != b"RIFF":
-            return False
-        length = int.from_bytes(head[4:], "little")
-        if length in (0, 0xFFFFFFFF):
-            return None
-        offset += 8 + length
-        if offset > size:
-            return True
-        offset += length % 2
-    return False

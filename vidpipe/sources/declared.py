@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from vidpipe.errors import SourceCause, SourceError
-from vidpipe.sources.completeness import Promise, is_file_cut
+from vidpipe.sources.completeness import Promise
+from vidpipe.sources.truncation import is_file_cut
 from vidpipe.types import SourceInfo, SourceKind
 
 RAW_FORMATS = frozenset(
@@ -112,7 +113,7 @@ def is_endless(container: Any, scheme: str) -> bool:
 
 
 def promise_of(container: Any, stream: Any, path: Path | None) -> Promise:
-    """Return what a recorded source promises; nothing where it can be cut anywhere.
+    """Return what a recorded source promises: as little as nothing.
 
     Args:
         container: The open container.
@@ -120,10 +121,10 @@ def promise_of(container: Any, stream: Any, path: Path | None) -> Promise:
         path: The file, where it is one.
     """
     name: str = container.format.name
+    is_cut = is_file_cut(path) if path is not None else None
     if name.startswith(_MOV):
         # Not ``stream.frames``: an edit list may leave out some of those.
-        return Promise(packets=len(stream.index_entries))
-    is_cut = is_file_cut(path) if path is not None else None
+        return Promise(packets=len(stream.index_entries), is_cut=is_cut)
     if name == "avi" and stream.frames and stream.time_base:
         # The header's count: FFmpeg shortens the duration to what an incomplete index names.
         end_s = float(stream.frames * stream.time_base)
@@ -134,7 +135,7 @@ def promise_of(container: Any, stream: Any, path: Path | None) -> Promise:
             return Promise(end_s=tagged_s, is_cut=is_cut)
         if container.duration:
             return Promise(end_s=container.duration / 1e6, is_cut=is_cut, is_of_all=True)
-    return Promise()
+    return Promise(is_cut=is_cut)
 
 
 def tagged_duration_s(metadata: Mapping[str, str]) -> float | None:

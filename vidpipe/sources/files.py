@@ -52,7 +52,7 @@ def file_error(path: Path, exc: Exception, reason: str | None = None) -> SourceE
     # A ValueError of the system's: a zero byte in the name.
     if isinstance(exc, (FileNotFoundError, NotADirectoryError)) or reason is None:
         return SourceError(f"there is no file {name}: check the path", SourceCause.NOT_FOUND)
-    if not reason and _begins_like_mp4(path):
+    if _begins_like_mp4(path):
         return SourceError(
             f"{name} is an MP4 without its index: the recording was not finished, or its end is "
             "missing; a repair program may bring it back",
@@ -64,6 +64,8 @@ def file_error(path: Path, exc: Exception, reason: str | None = None) -> SourceE
 
 def _begins_like_mp4(path: Path) -> bool:
     try:
+        if not path.is_file():
+            return False  # opening a pipe again would wait for its writer
         with path.open("rb") as file:
             return file.read(8)[4:] == b"ftyp"
     except OSError:

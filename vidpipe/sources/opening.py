@@ -11,9 +11,10 @@ from vidpipe.interfaces import Reader
 from vidpipe.runtime.logs import redact
 from vidpipe.sources.addresses import open_file, open_network
 from vidpipe.sources.declared import VideoLimits
+from vidpipe.sources.plugin import open_plugin
 from vidpipe.sources.synthetic import open_synthetic
 from vidpipe.sources.webcam import open_webcam
-from vidpipe.types import SourceKind
+from vidpipe.types import SourceKind, SourceRequest
 
 _FILE_URL = "file://"
 _NETWORK_SCHEMES = ("http", "https", "rtsp", "rtsps", "rtmp", "rtmps", "udp", "rtp", "srt", "tcp")
@@ -25,7 +26,7 @@ class SourceSpec:
 
     Attributes:
         url: A path, ``file://``, a network address with its credentials percent-encoded,
-            ``device:`` or ``synthetic:``.
+            ``device:`` or ``synthetic:``, or what a plugin for its scheme takes.
         kind: What the address points to.
         open_timeout_s: Longest time to open it.
         read_timeout_s: Longest silence.
@@ -93,6 +94,8 @@ def open_reader(spec: SourceSpec) -> Reader:
             )
         case SourceKind.NETWORK:
             return open_network(spec.url, is_live=spec.is_live, limits=_limits_of(spec))
+        case SourceKind.PLUGIN:
+            return open_plugin(SourceRequest(spec.url, spec.open_timeout_s, spec.read_timeout_s))
 
 
 def _path_of(url: str) -> Path:

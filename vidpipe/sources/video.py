@@ -248,13 +248,19 @@ class VideoReader:
             self._tally.end_s = max(self._tally.end_s, end_s)
 
     def _decode(self, packet: Packet[Any]) -> None:
-        is_damaged = packet.is_corrupt  # cut off, or a gap in a broadcast's counters
+        if self._tally.packets == 1 and packet.has_sidedata("encryption_info"):
+            # Now and then a decoder makes a picture of it.
+            raise SourceError(f"{self._place.name} is encrypted: decrypt it", SourceCause.FORMAT)
+        if packet.dts is not None:
+            self._tally.note_clock(packet.dts)
         try:
             self._ready.extend(self._stream.codec_context.decode(packet))
         except av.FFmpegError:
-            is_damaged = True
-        if is_damaged:
             self._note_damage()
+            return
+        # Cut off, or a gap in a broadcast's counters behind it.
+        if packet.is_corrupt and self._note_damage():
+            self._tally.note_gap(packet.dts)
 
     def _flush(self) -> None:
         """Take what the decoder still holds; damage there must not hide the rest."""
@@ -268,12 +274,14 @@ class VideoReader:
             else:
                 return
 
-    def _note_damage(self) -> None:
+    def _note_damage(self) -> bool:
+        """Count a damaged packet; False if nothing is lost by it."""
         # A broadcast or a raw stream may begin between two key frames: nothing is lost by that.
         is_beginning = not self._tally.pictures and not self._ready
         name = self._container.format.name
-        if not (is_beginning and (self._is_raw or name in _UNPROMISING_FORMATS)):
-            self._tally.damaged_packets += 1
+        is_loss = not (is_beginning and (self._is_raw or name in _UNPROMISING_FORMATS))
+        self._tally.damaged_packets += is_loss
+        return is_loss
 
     def _on_read_error(self, exc: Exception, elapsed_s: float) -> None:
         """Go on behind a damaged packet of a recorded source; anything else ends the reading."""

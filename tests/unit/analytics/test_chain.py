@@ -95,6 +95,21 @@ def test_each_verdict_is_counted_as_what_it_is(clock: FakeClock) -> None:
     assert stats.age.sum_s == pytest.approx(0.5)
 
 
+def test_frames_that_go_on_failing_are_mentioned_once_a_minute(
+    clock: FakeClock, log_lines: list[str]
+) -> None:
+    bench = Bench(clock)
+    for number in range(4):
+        bench.meter.count_captured()
+        bench.chain.offer(number, make_result(number, verdict=Verdict.FAILED, error="no answer"))
+        clock.advance(20.0)
+    assert [line.partition("} ")[2] for line in log_lines] == [
+        "frame 0 failed: no answer",
+        "frame 3 failed: no answer",
+    ]
+    assert "gate" in log_lines[0]
+
+
 def test_a_passed_frame_gets_the_boxes_of_the_last_answered_one(clock: FakeClock) -> None:
     bench = Bench(clock)
     found = make_detections((0, 0, 1, 1))

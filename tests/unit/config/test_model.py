@@ -11,15 +11,21 @@ def test_every_key_of_a_model_is_understood() -> None:
     model = load(
         one_model(
             "decoder: ssd, labels: [person, no, 1], classes: [person], confidence: 0.3, iou: 0.6,"
-            " input: {color: rgb, resize: letterbox, anchor: corner, pad: 114, mean: 127.5,"
-            " scale: [1, 2, 3], fit: model}, precision: f16, device: cpu, hint: latency,"
-            " call: async, mode: shared, requests: 4, timeout_s: 2"
+            " nms: agnostic, input: {size: [640, 384], color: rgb, resize: letterbox,"
+            " anchor: corner, pad: 114, mean: 127.5, scale: [1, 2, 3], fit: model},"
+            " precision: f16, device: cpu, hint: latency, call: async, mode: shared, requests: 4,"
+            " timeout_s: 2"
         )
     ).models["person"]
     assert model.labels == ("person", "no", "1")
+    assert (model.nms, model.input.size) == ("agnostic", (640, 384))
     assert model.input.mean == (127.5, 127.5, 127.5)
     assert model.input.scale == (1.0, 2.0, 3.0)
     assert (model.device, model.requests, model.timeout_s) == ("CPU", 4, 2.0)
+
+
+def test_one_number_is_a_square_input() -> None:
+    assert load(one_model("input: {size: 416}")).models["person"].input.size == (416, 416)
 
 
 def test_labels_may_be_a_file() -> None:
@@ -60,6 +66,10 @@ def test_devices_are_those_of_openvino(text: str, device: str) -> None:
         ("input: {scale: [1, 0, 1]}", "input.scale", "can't hold 0"),
         ("input: {mean: [1, 2]}", "input.mean", "three numbers"),
         ("input: {anchor: center}", "input.anchor", "did you mean 'centre'"),
+        ("input: {size: [640]}", "input.size", "a width and a height"),
+        ("input: {size: [640, 0]}", "input.size", "from 1 to 8192"),
+        ("input: {size: 640x384}", "input.size", "640x384"),
+        ("nms: soft", "nms", "class"),
         ("input: {pad: 256}", "input.pad", "at most 255"),
         ("decoder: yolox2", "decoder", "did you mean 'yolox'"),
         ("path: x.xml", "", "exclude each other"),

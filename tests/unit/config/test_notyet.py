@@ -21,7 +21,6 @@ from tests.config_files import MODELS, faults_of, load, one_model, one_stream
         (one_model("hint: cumulative_throughput"), "models.person.hint"),
         (one_model("batch: {size: 4}"), "models.person.batch"),
         (one_model("input: {fit: streams}"), "models.person.input.fit"),
-        (one_model("decoder: yolox"), "models.person.decoder"),
         (
             one_stream("outputs: [{type: jsonl, path: x, keep_gb: 1}]"),
             "streams[0].outputs[0].keep_gb",

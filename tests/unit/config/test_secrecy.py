@@ -89,3 +89,13 @@ def test_building_a_wrong_stream_in_code_shows_no_input() -> None:
             {"id": "A", "source": "rtsp://u:hunter2@h", "connect": {"pasword": "hunter2"}}
         )
     assert "hunter2" not in str(caught.value)
+
+
+def test_a_secret_that_stands_in_a_path_is_not_shown() -> None:
+    config = load(
+        one_stream("outputs: [{type: jsonl, path: 'out/${GATE_PASSWORD}.jsonl'}]"),
+        environ={"GATE_PASSWORD": "hunter2"},
+    )
+    assert "hunter2" not in repr(config)
+    assert "hunter2" not in str(config)
+    assert config.streams[0].output_paths() == ["out/hunter2.jsonl"]

@@ -63,7 +63,9 @@ def test_a_graph_is_cut_to_the_network_and_says_what_it_is(tmp_path: Path) -> No
     about = describe_model(path)
     assert about.inputs == ("pixels [1,300,300,3] f32",)
     assert [text.split()[0] for text in about.outputs] == ["box_encodings", "class_scores"]
-    assert (about.family, about.labels, about.precision) == ("tf-od", ("person",), "FP16")
+    assert about.use is not None
+    assert (about.use.family, about.use.why) == ("tf-od", "the file says so")
+    assert (about.labels, about.precision) == ({0: "person"}, "FP16")
     found = compile_detector(path, DetectorSettings("m")).infer_once(make_picture(200, 100))
     assert found.labels == ("person",)
     # The grey 128 of a television picture is 130: not halved, since the cut is behind it.

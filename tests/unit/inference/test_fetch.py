@@ -14,7 +14,8 @@ import pytest
 
 from tests.package_index import PackageIndex, make_wheel, serving
 from vidpipe.errors import FetchError
-from vidpipe.inference.fetch import WheelFile, fetch_from_wheel
+from vidpipe.inference.catalogue import WheelFile
+from vidpipe.inference.fetch import fetch_from_wheel
 
 CONTENT = bytes(range(256)) * 500
 

@@ -10,23 +10,36 @@ import openvino as ov
 import pytest
 
 from tests.builders import make_picture
-from tests.graphs import ssd_rows
+from tests.file_server import FileServer, serving_files
+from tests.graphs import saved, ssd_rows
 from tests.package_index import PackageIndex, make_wheel, serving
 from vidpipe.errors import FetchError, ModelError
+from vidpipe.inference.catalogue import RemoteFile, WheelFile, ZooEntry
 from vidpipe.inference.conversion import CONVERSIONS
-from vidpipe.inference.decoders.families import FAMILIES
+from vidpipe.inference.mirror import Mirror
 from vidpipe.inference.model import compile_detector
 from vidpipe.inference.settings import DetectorSettings
-from vidpipe.inference.zoo import (
-    ZooEntry,
-    catalogue,
-    clips,
-    fetch_clip,
-    fetch_entry,
-    fetch_model,
-    find_model,
-    model_folder,
-)
+from vidpipe.inference.zoo import fetch_clip, fetch_entry, fetch_model, is_fetched, model_file
+
+
+def make_entry(
+    name: str, source: WheelFile | tuple[RemoteFile, ...], conversion: str = "none"
+) -> ZooEntry:
+    """Return an entry of a model that knows dogs and cats."""
+    return ZooEntry(
+        name=name,
+        model="tiny",
+        precision="FP16",
+        task="detection",
+        about="a test",
+        licence="MIT",
+        homepage="",
+        family="ssd",
+        classes={0: "dog", 1: "cat"},
+        input_wh=(32, 24),
+        conversion=conversion,
+        source=source,
+    )
 
 
 def tiny(path: Path, model: str, input_wh: tuple[int, int]) -> ov.Model:
@@ -51,30 +64,26 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PackageIn
 def entry(index: PackageIndex, monkeypatch: pytest.MonkeyPatch) -> ZooEntry:
     monkeypatch.setitem(CONVERSIONS, "tiny", tiny)
     wheel = make_wheel(index.wheels, b"0.75", member="tiny_model/score.txt")[1]
-    return ZooEntry("tiny", "a test", "MIT", "", "ssd", ("dog", "cat"), (32, 24), "tiny", wheel)
+    return make_entry("tiny", wheel, conversion="tiny")
+
+
+def score_of(path: Path) -> float:
+    """Return the score of what a model finds."""
+    found = compile_detector(path, DetectorSettings("m")).infer_once(make_picture())
+    return float(found.scores[0])
 
 
 def hidden_in(cache: Path) -> list[str]:
-    return [path.name for path in cache.iterdir() if path.name.startswith(".")]
+    """Return what is unfinished in a cache."""
+    hidden = [path.name for path in cache.iterdir() if path.name.startswith(".")]
+    return hidden + [path.name for path in (cache / "partial").iterdir()]
 
 
-def test_the_catalogue_is_consistent() -> None:
-    names = [entry.name for entry in catalogue()]
-    assert len(set(names)) == len(names)
-    for entry in catalogue():
-        assert entry.conversion in CONVERSIONS
-        assert entry.family in {family.name for family in FAMILIES}
-        assert entry.about
-        assert entry.licence
-    for wheel in [e.wheel for e in catalogue()] + [e.wheel for e in clips()]:
-        assert len(wheel.sha256) == len(wheel.member_sha256) == 64
-        assert wheel.file.startswith(wheel.package.replace("-", "_"))
-        assert f"-{wheel.version}-" in wheel.file
-
-
-def test_the_default_model_and_the_clip_of_the_demo_are_there() -> None:
-    assert find_model("person-ssdlite").labels == ("person",)
-    assert [clip.name for clip in clips()] == ["bikes"]
+def copy_wheel(index: PackageIndex, folder: Path) -> None:
+    """Put the wheel where a cache has those that were copied by hand."""
+    (folder / "wheels").mkdir(parents=True)
+    for wheel in index.wheels.glob("*.whl"):
+        shutil.copy(wheel, folder / "wheels")
 
 
 def test_a_model_is_fetched_converted_and_kept(
@@ -96,8 +105,7 @@ def test_a_damaged_cache_is_noticed_and_fetched_again(
     tmp_path: Path, index: PackageIndex, entry: ZooEntry, damage: str
 ) -> None:
     cache = tmp_path / "cache"
-    (cache / "wheels").mkdir(parents=True)
-    shutil.copy(index.wheels / entry.wheel.file, cache / "wheels")  # quicker than pip
+    copy_wheel(index, cache)  # quicker than pip
     path = fetch_entry(entry, cache)
     whole = path.with_suffix(".bin").read_bytes()
     if damage == "weights":
@@ -118,11 +126,10 @@ def test_many_may_fetch_a_model_at_once(
     tmp_path: Path, index: PackageIndex, entry: ZooEntry
 ) -> None:
     cache = tmp_path / "cache"
-    (cache / "wheels").mkdir(parents=True)
-    shutil.copy(index.wheels / entry.wheel.file, cache / "wheels")
+    copy_wheel(index, cache)
     with ThreadPoolExecutor(8) as pool:
         paths = set(pool.map(lambda _: fetch_entry(entry, cache), range(8)))
-    assert paths == {model_folder(entry, cache) / "tiny.xml"}
+    assert paths == {model_file(entry, cache)}
     assert compile_detector(paths.pop(), DetectorSettings("m")).name == "m"
     assert hidden_in(cache) == []
 
@@ -138,7 +145,140 @@ def test_a_failed_conversion_leaves_nothing(
     cache = tmp_path / "cache"
     with pytest.raises(ModelError, match="no node"):
         fetch_entry(entry, cache)
-    assert not model_folder(entry, cache).exists()
+    assert not model_file(entry, cache).parent.exists()
+    assert hidden_in(cache) == []
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    with serving_files() as server:
+        yield server
+
+
+@pytest.fixture
+def remote(server: FileServer, tmp_path: Path) -> ZooEntry:
+    """Serve an IR, two files, where its makers would."""
+    xml = saved(ssd_rows([[0, 1, 0.75, 0, 0, 1, 1]]), tmp_path, "tiny")
+    files = [path.read_bytes() for path in (xml, xml.with_suffix(".bin"))]
+    names = ("/tiny/FP16/tiny.xml", "/tiny/FP16/tiny.bin")
+    return make_entry(
+        "tiny", tuple(server.remote(*pair) for pair in zip(names, files, strict=True))
+    )
+
+
+def test_the_files_of_a_model_are_kept_as_they_came(
+    tmp_path: Path, server: FileServer, remote: ZooEntry
+) -> None:
+    cache = tmp_path / "cache"
+    assert not is_fetched(remote, cache)
+    path = fetch_entry(remote, cache)
+    assert path.read_bytes() == server.files["/tiny/FP16/tiny.xml"]
+    assert score_of(path) == 0.75
+    assert is_fetched(remote, cache)
+    assert fetch_entry(remote, cache) == path
+    assert len(server.asked) == 2
+    assert hidden_in(cache) == []
+    path.with_suffix(".bin").write_bytes(b"damaged")
+    fetch_entry(remote, cache)
+    assert len(server.asked) == 4
+
+
+def test_a_model_appears_only_with_all_its_files(
+    tmp_path: Path, server: FileServer, remote: ZooEntry
+) -> None:
+    cache = tmp_path / "cache"
+    weights = server.files["/tiny/FP16/tiny.bin"]
+    server.files["/tiny/FP16/tiny.bin"] = b"wrong"
+    with pytest.raises(FetchError, match=r"tiny\.bin is not what it should be"):
+        fetch_entry(remote, cache)
+    assert not model_file(remote, cache).parent.exists()
+    server.files["/tiny/FP16/tiny.bin"] = weights
+    fetch_entry(remote, cache)
+    assert server.paths().count("/tiny/FP16/tiny.xml") == 1
+    assert hidden_in(cache) == []
+
+
+def test_who_comes_second_waits_and_downloads_nothing(
+    tmp_path: Path, server: FileServer, remote: ZooEntry
+) -> None:
+    cache = tmp_path / "cache"
+    server.drip_s = 0.0002
+    told: list[str] = []
+    with ThreadPoolExecutor(4) as pool:
+        paths = set(
+            pool.map(
+                lambda _: fetch_entry(remote, cache, lambda step, _a, _b: told.append(step)),
+                range(4),
+            )
+        )
+    assert paths == {model_file(remote, cache)}
+    assert len(server.asked) == 2
+    assert "waiting for another process that fetches tiny" in told
+    assert hidden_in(cache) == []
+
+
+def test_a_cache_that_cannot_be_written_is_an_error(tmp_path: Path, remote: ZooEntry) -> None:
+    (tmp_path / "cache").write_text("a file")
+    with pytest.raises(FetchError, match="cache_dir"):
+        fetch_entry(remote, tmp_path / "cache")
+
+
+@pytest.mark.parametrize("layout", ["tiny/FP16", "tiny", "."])
+def test_a_folder_may_stand_in_for_the_network(
+    tmp_path: Path, server: FileServer, remote: ZooEntry, layout: str
+) -> None:
+    folder = tmp_path / "usb stick"
+    (folder / layout).mkdir(parents=True)
+    for name, content in server.files.items():
+        (folder / layout / Path(name).name).write_bytes(content)
+    for place in (str(folder), folder.as_uri()):
+        path = fetch_entry(remote, tmp_path / f"cache{len(place)}", mirror=Mirror(place))
+        assert path.read_bytes() == server.files["/tiny/FP16/tiny.xml"]
+    assert server.asked == []
+
+
+def test_of_several_files_in_a_folder_the_right_one_is_taken(
+    tmp_path: Path, server: FileServer, remote: ZooEntry
+) -> None:
+    folder = tmp_path / "models"
+    for layout, content in (("tiny/FP16", b"other"), ("tiny", None)):
+        (folder / layout).mkdir(parents=True, exist_ok=True)
+        for path, right in server.files.items():
+            (folder / layout / Path(path).name).write_bytes(content or right)
+    fetch_entry(remote, tmp_path / "cache", mirror=Mirror(str(folder)))
+    shutil.rmtree(folder / "tiny" / "FP16")
+    (folder / "tiny" / "tiny.bin").write_bytes(b"damaged")
+    with pytest.raises(FetchError, match="it is damaged, or of another precision"):
+        fetch_entry(remote, tmp_path / "other", mirror=Mirror(str(folder)))
+    (folder / "tiny" / "tiny.bin").unlink()
+    with pytest.raises(FetchError, match=r"has no tiny\.bin: it is looked for as tiny/FP16/tiny"):
+        fetch_entry(remote, tmp_path / "other", mirror=Mirror(str(folder)))
+    with pytest.raises(FetchError, match="neither a folder nor"):
+        fetch_entry(remote, tmp_path / "other", mirror=Mirror(str(folder / "none")))
+
+
+def test_another_server_may_stand_in(tmp_path: Path, server: FileServer, remote: ZooEntry) -> None:
+    with serving_files() as mirror:
+        mirror.files = {f"/zoo/tiny/{Path(p).name}": c for p, c in server.files.items()}
+        fetch_entry(remote, tmp_path / "cache", mirror=Mirror(f"{mirror.url}/zoo/"))
+        assert mirror.paths() == [
+            f"/zoo/tiny/{folder}tiny.{kind}" for kind in ("xml", "bin") for folder in ("FP16/", "")
+        ]
+        mirror.files = {}
+        with pytest.raises(FetchError, match="no address has the file"):
+            fetch_entry(remote, tmp_path / "other", mirror=Mirror(mirror.url))
+    assert server.asked == []
+
+
+def test_a_folder_may_hold_a_wheel(tmp_path: Path, index: PackageIndex, entry: ZooEntry) -> None:
+    cache = tmp_path / "cache"
+    copy_wheel(index, tmp_path / "stick")
+    path = fetch_entry(entry, cache, mirror=Mirror(str(tmp_path / "stick")))
+    assert score_of(path) == 0.75
+    assert index.requests == []
     assert hidden_in(cache) == []
 
 

@@ -155,10 +155,31 @@ def test_a_live_file_is_synced_about_once_a_second(
     assert len(synced) == 3
 
 
+@pytest.mark.parametrize("fate", ["renamed", "deleted", "folder deleted"])
+def test_a_live_file_that_is_taken_away_begins_anew(tmp_path: Path, fate: str) -> None:
+    folder = tmp_path / "out"
+    path, clock = folder / "gate.jsonl", FakeClock()
+    sink = sink_to(path, JsonlMode.APPEND, clock)
+    sink.write(make_result(0))
+    if fate == "renamed":  # as logrotate does
+        path.rename(folder / "gate.jsonl.1")
+    else:
+        path.unlink()
+    if fate == "folder deleted":
+        folder.rmdir()
+    clock.advance(1.5)
+    sink.write(make_result(1))  # finds out
+    sink.write(make_result(2))
+    assert sink.close() == [str(path)]
+    assert [line["frame"] for line in lines_of(path)] == [2]
+    if fate == "renamed":
+        assert [line["frame"] for line in lines_of(folder / "gate.jsonl.1")] == [0, 1]
+
+
 @MODES
 def test_a_folder_that_can_not_be_made_is_a_sink_error(tmp_path: Path, mode: JsonlMode) -> None:
     (tmp_path / "file").touch()
-    sink = sink_to(tmp_path / "file" / "gate.jsonl", mode)
+    sink = sink_to(tmp_path / "file" / "{stream}.jsonl", mode)
     with pytest.raises(SinkError, match=r"stream gate: .*gate\.jsonl"):
         sink.write(make_result())
     sink.write(make_result())

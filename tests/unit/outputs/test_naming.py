@@ -45,6 +45,13 @@ def test_folders_are_made(tmp_path: Path) -> None:
     assert path == tmp_path / "a" / "b" / "gate.partial.mp4"
 
 
+def test_a_file_in_the_folders_place_is_named_as_such(tmp_path: Path) -> None:
+    (tmp_path / "out").touch()
+    for wanted in (tmp_path / "out" / "a.mp4", tmp_path / "out" / "deep" / "a.mp4"):
+        with pytest.raises(NotADirectoryError):
+            open_temporary(wanted, is_suffix_last=True)
+
+
 def test_a_stale_temporary_file_is_left_alone(tmp_path: Path) -> None:
     stale = temporary_with(tmp_path / "gate.mp4", "stale")
     fresh = temporary_with(tmp_path / "gate.mp4", "fresh")

@@ -199,6 +199,14 @@ def test_a_log_file_grows_only_so_far(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "line 299" in file.read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("logger_is_restored")
+def test_a_log_file_on_a_full_disk_harms_nothing() -> None:
+    lines: list[str] = []
+    with Logging(level="INFO", stderr=lines.append, file=Path("/dev/full")):
+        logger.info("watching goes on")
+    assert "watching goes on" in "".join(lines)
+
+
 def test_a_log_file_that_cannot_be_opened_is_a_fault_and_leaves_no_thread(tmp_path: Path) -> None:
     before = threading.active_count()
     (tmp_path / "file").write_text("", encoding="utf-8")

@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.clips import ClipSpec, cut, write_clip
-from vidpipe.sources.completeness import Promise, Tally, is_file_cut, loss
+from vidpipe.sources.completeness import Promise, Tally, loss
 
 
 @pytest.mark.parametrize(
@@ -18,6 +15,7 @@ from vidpipe.sources.completeness import Promise, Tally, is_file_cut, loss
         (Promise(end_s=10.0), Tally(pictures=5, end_s=9.2)),  # not clear enough
         (Promise(end_s=10.0, is_cut=False), Tally(pictures=5, end_s=1.0)),  # a wrong duration
         (Promise(end_s=10.0, is_cut=True), Tally(pictures=5, end_s=9.98)),  # cut in its index
+        (Promise(packets=5, is_cut=False), Tally(packets=5, pictures=5)),
     ],
 )
 def test_a_whole_file_has_lost_nothing(promise: Promise, tally: Tally) -> None:
@@ -50,6 +48,16 @@ def test_a_whole_file_has_lost_nothing(promise: Promise, tally: Tally) -> None:
             "7 frames could be read; 1 packet damaged; 2 pictures damaged",
         ),
         (Promise(), Tally(pictures=7, broke_off="I/O error"), "reading broke off: I/O error"),
+        (
+            Promise(is_cut=True),
+            Tally(pictures=7),
+            "7 frames could be read; the file breaks off in the middle",
+        ),
+        (
+            Promise(packets=7, is_cut=True),
+            Tally(packets=7, pictures=7),
+            "7 frames could be read; the file breaks off in the middle",
+        ),
     ],
 )
 def test_the_message_says_what_was_lost(promise: Promise, tally: Tally, words: str) -> None:
@@ -61,28 +69,20 @@ def test_at_a_low_rate_a_second_is_less_than_a_picture() -> None:
     assert loss(Promise(end_s=100.0), Tally(pictures=8, end_s=89.0), 5.0) is not None
 
 
-@pytest.mark.parametrize("suffix", ["mkv", "avi"])
-def test_a_cut_file_is_shorter_than_its_header_says(tmp_path: Path, suffix: str) -> None:
-    whole = write_clip(tmp_path / f"clip.{suffix}")
-    assert is_file_cut(whole) is False
-    assert is_file_cut(cut(whole, 0.7)) is True
-
-
-def test_other_files_say_nothing_of_their_length(tmp_path: Path) -> None:
-    assert is_file_cut(write_clip(tmp_path / "clip.ts")) is None
-    assert is_file_cut(tmp_path / "missing.mkv") is None
-
-
-@pytest.mark.parametrize("data", [b"", b"RIFF", b"\x1a\x45\xdf\xa3", b"\x1a\x45\xdf\xa3\x00ab"])
-def test_a_stump_says_nothing_or_is_whole(tmp_path: Path, data: bytes) -> None:
-    path = tmp_path / "stump"
-    path.write_bytes(data)
-    assert not is_file_cut(path)
-
-
-def test_a_recording_that_was_not_closed_promises_no_length(tmp_path: Path) -> None:
-    path = write_clip(tmp_path / "live.mkv", ClipSpec(container={"live": "1"}))
-    assert is_file_cut(path) is None
-    riff = tmp_path / "live.avi"
-    riff.write_bytes(b"RIFF\x00\x00\x00\x00AVI ")
-    assert is_file_cut(riff) is None
+@pytest.mark.parametrize(
+    ("times", "damaged"),
+    [
+        ([11, 12, 13], 1),  # the clock goes on: packets are missing
+        ([], 1),
+        ([11, 0, 1], 0),  # it starts anew: two recordings, one behind the other
+        ([0], 0),
+        ([11, 12, 13, 0], 1),  # a seam elsewhere
+    ],
+)
+def test_a_gap_before_a_new_clock_is_a_seam(times: list[int], damaged: int) -> None:
+    tally = Tally(packets=5, damaged_packets=1)
+    tally.note_gap(10)
+    for time in times:
+        tally.packets += 1
+        tally.note_clock(time)
+    assert tally.damaged_packets == damaged

@@ -55,3 +55,19 @@ def test_a_name_in_no_encoding_can_be_written_to_any_log() -> None:
     text = shown(Path(os.fsdecode(b"caf\xe9 \xe6\x97\xa5\n.mp4")))
     assert text == "caf\\udce9 日\\n.mp4"
     text.encode()
+
+
+def test_a_pipe_that_failed_is_not_opened_again(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    error = file_error(pipe, ValueError("no video"), "")  # would wait for a writer
+    assert "not a video file" in str(error)
+
+
+@pytest.mark.parametrize("reason", ["", "End of file"])
+def test_an_mp4_that_ends_before_or_within_its_index_is_unfinished(
+    tmp_path: Path, reason: str
+) -> None:
+    path = tmp_path / "clip.mp4"
+    path.write_bytes(b"\0\0\0\x20ftypisom")
+    assert "without its index" in str(file_error(path, ValueError("cut"), reason))

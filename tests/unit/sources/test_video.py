@@ -119,6 +119,37 @@ def test_a_cut_file_gives_what_is_there_and_then_says_what_is_not(
     assert f"{len(frames)}" in str(error)
 
 
+@pytest.mark.parametrize(
+    ("name", "spec"),
+    [
+        ("clip.ts", LARGE),
+        ("clip.gif", ClipSpec(100, codec="gif", pix_fmt="rgb8")),
+        (
+            "part.mp4",
+            ClipSpec(100, encoder={"g": "10"}, container={"movflags": "frag_keyframe+empty_moov"}),
+        ),
+    ],
+)
+def test_a_file_without_a_promise_still_says_that_it_breaks_off(
+    tmp_path: Path, name: str, spec: ClipSpec
+) -> None:
+    whole = write_clip(tmp_path / name, spec)
+    assert read_all(whole)[1] is None
+    for percent in range(60, 95, 5):
+        frames, error, _ = read_all(cut(whole, percent / 100))
+        assert 30 < len(frames) < 100
+        assert error is not None, f"{percent} %"
+        assert error.cause is SourceCause.INCOMPLETE
+
+
+def test_a_short_flv_that_is_cut_misses_its_end(tmp_path: Path) -> None:
+    whole = write_clip(tmp_path / "clip.flv", ClipSpec(30))
+    for percent in range(40, 90, 5):
+        frames, error, _ = read_all(cut(whole, percent / 100))
+        assert 0 < len(frames) < 30
+        assert error is not None, f"{percent} %"
+
+
 @pytest.mark.parametrize("name", ["clip.mp4", "clip.avi", "clip.ts", "clip.264"])
 def test_a_damaged_file_is_decoded_to_its_end(tmp_path: Path, name: str) -> None:
     frames, error, _ = read_all(damage(write_clip(tmp_path / name, LARGE), 0.5, 300))
@@ -232,6 +263,18 @@ def test_a_size_that_changes_in_the_middle_passes(tmp_path: Path) -> None:
     assert info.width == 64
 
 
+def test_broadcasts_that_were_joined_are_whole(tmp_path: Path) -> None:
+    spec = ClipSpec(30, encoder={"x264-params": "bframes=3"})
+    first = write_clip(tmp_path / "first.ts", spec).read_bytes()
+    second = write_clip(tmp_path / "second.ts", ClipSpec(30, (160, 120))).read_bytes()
+    joined = tmp_path / "joined.ts"
+    joined.write_bytes(first + second + first)
+    frames, error, _ = read_all(joined)
+    assert [frame.picture.size_wh for frame in frames[29:31]] == [(64, 48), (160, 120)]
+    assert len(frames) == 90
+    assert error is None
+
+
 def test_an_odd_size_has_rounded_up_chroma(tmp_path: Path) -> None:
     frames, _, info = read_all(write_clip(tmp_path / "a.mkv", ClipSpec(1, (65, 47), "ffv1")))
     picture = frames[0].picture
@@ -287,6 +330,17 @@ def test_files_without_video_are_refused_in_plain_words(tmp_path: Path) -> None:
         assert str(path) in str(error)
 
 
+def test_a_fragment_that_was_cut_hides_no_other(tmp_path: Path) -> None:
+    spec = ClipSpec(100, encoder={"g": "10"}, container={"movflags": "frag_keyframe+empty_moov"})
+    whole = write_clip(tmp_path / "clip.mp4", spec)
+    last_fragment = whole.read_bytes().rindex(b"moof") - 4
+    for behind in range(4, 120, 9):
+        frames, error, _ = read_all(cut(whole, (last_fragment + behind) / whole.stat().st_size))
+        assert len(frames) > 80
+        assert error is not None
+        assert error.cause is SourceCause.INCOMPLETE
+
+
 def test_an_unfinished_mp4_is_recognised(tmp_path: Path) -> None:
     error = open_error(cut(write_clip(tmp_path / "clip.mp4", LARGE), 0.6))
     assert error.cause is SourceCause.FORMAT
@@ -296,7 +350,7 @@ def test_an_unfinished_mp4_is_recognised(tmp_path: Path) -> None:
 def test_encrypted_and_unknown_codecs_are_refused(tmp_path: Path) -> None:
     key = {"encryption_scheme": "cenc-aes-ctr", "encryption_key": "76" * 16}
     spec = ClipSpec(5, container={**key, "encryption_kid": "a7" * 16})
-    assert "encrypted" in str(open_error(write_clip(tmp_path / "locked.mp4", spec)))
+    assert "locked.mp4 is encrypted" in str(open_error(write_clip(tmp_path / "locked.mp4", spec)))
     path = write_clip(tmp_path / "clip.mp4")
     path.write_bytes(path.read_bytes().replace(b"avc1", b"zzzz").replace(b"avcC", b"zzzC"))
     error = open_error(path)
@@ -353,6 +407,18 @@ def test_a_pipe_that_a_camera_program_writes_to_ends_in_a_loss(tmp_path: Path) -
     assert caught.value.cause is SourceCause.LOST
     reader.close()
     writer.join()
+
+
+def test_a_recording_that_comes_through_a_pipe_is_read_once(tmp_path: Path) -> None:
+    data = write_clip(tmp_path / "clip.ts").read_bytes()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(data,))
+    writer.start()
+    frames, error, _ = read_all(pipe)
+    writer.join()
+    assert len(frames) == 10
+    assert error is None
 
 
 def test_a_pipe_that_nobody_writes_to_is_given_up(tmp_path: Path) -> None:

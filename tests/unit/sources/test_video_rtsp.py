@@ -77,7 +77,7 @@ def test_a_camera_that_falls_silent_is_a_timeout_at_its_limit() -> None:
         server.freeze()
         cause, waited_s = failure_while_reading(reader)
     assert cause is SourceCause.TIMEOUT
-    assert 0.8 < waited_s < 1.5
+    assert 0.8 < waited_s < 5.0  # far below the thirty seconds that FFmpeg waits by itself
 
 
 @needs_server

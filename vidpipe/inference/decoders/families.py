@@ -5,57 +5,141 @@ A new family is a module beside this one and a line in `FAMILIES`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 
 from vidpipe.errors import ModelError
-from vidpipe.inference.decoders import ssd, tfod
+from vidpipe.inference.decoders import (
+    boxlist,
+    detr,
+    endtoend,
+    fastestdet,
+    nanodet,
+    ssd,
+    tfod,
+    ultralight,
+    yolo,
+    yolov5,
+    yolox,
+    yunet,
+)
 from vidpipe.inference.decoders.family import Family, Signature
+from vidpipe.inference.decoders.matched import MatchedFamily
+from vidpipe.inference.decoders.plugin import offered_families
+from vidpipe.inference.labels import carried_labels
 
-FAMILIES: tuple[Family, ...] = (ssd.FAMILY, tfod.FAMILY)
-"""All families; those that are told most surely come first."""
+FAMILIES: tuple[Family, ...] = (
+    ssd.FAMILY,
+    tfod.FAMILY,
+    boxlist.FAMILY,
+    yolo.FAMILY,
+    endtoend.FAMILY,
+    yolov5.FAMILY,
+    yolox.FAMILY,
+    nanodet.FAMILY,
+    fastestdet.FAMILY,
+    yunet.FAMILY,
+    ultralight.FAMILY,
+    detr.FAMILY,
+)
+"""All families."""
+
+ALIASES = {"d-fine": "rt-detr"}
+"""Further names, of detectors that answer as another family does."""
+
+_COCO = 80
 
 
-def choose_family(decoder: str, signature: Signature, model: str) -> Family:
+def choose_family(
+    decoder: str, signature: Signature, model: str, label_count: int | None = None
+) -> Family:
     """Return the family of a model.
 
+    With ``auto``, what the file says of itself goes first. Else a family must fit that no other has
+    the shapes of. Where several could have them, the number of classes decides: the one that is
+    named, or the 80 of COCO.
+
     Args:
-        decoder: A family's name, or ``auto``: what the file says of itself, else its shapes.
+        decoder: A family's name, vidpipe's own or an installed package's, or ``auto``.
         signature: What the model shows.
         model: Its name, for the message.
+        label_count: How many classes the user names, or None.
 
     Raises:
-        ModelError: There is no such family, the model can't be of it, or none fits.
+        ModelError: There is no such family, the model can't be of it, or none or several fit.
     """
     if decoder == "auto":
-        stated = signature.metadata.get("family", "")
-        for family in FAMILIES:
-            if family.name == stated and family.mismatch(signature) is None:
-                return family
-        for family in FAMILIES:
-            if family.mismatch(signature) is None and family.is_certain(signature):
-                return family
+        return _told(signature, model, label_count)
+    wanted = ALIASES.get(decoder, decoder)
+    own = tuple(family for family in FAMILIES if family.name == wanted)
+    for family in own or offered_families(wanted):
+        reason = family.mismatch(signature)
+        if reason is None:
+            return family
         raise ModelError(
-            f"model {model}: no decoder fits its outputs ({_outputs(signature)}).\n"
-            f"{_needs()}\nName the decoder with the key decoder, or use another model."
+            f"model {model}: decoder {decoder} doesn't fit: {reason}; its outputs are"
+            f" {_outputs(signature)}, and {decoder} needs {family.needs}"
         )
-    for family in FAMILIES:
-        if family.name == decoder:
-            reason = family.mismatch(signature)
-            if reason is None:
-                return family
-            raise ModelError(
-                f"model {model}: decoder {decoder} doesn't fit: {reason}; its outputs are"
-                f" {_outputs(signature)}, and {decoder} needs {family.needs}"
-            )
-    names = [family.name for family in FAMILIES]
+    names = [*(family.name for family in FAMILIES), *ALIASES]
     close = get_close_matches(decoder, names, n=1)
     hint = f"did you mean {close[0]}?" if close else f"there are auto, {', '.join(names)}"
     raise ModelError(f"model {model}: no decoder is called {decoder!r}: {hint}")
+
+
+def _told(signature: Signature, model: str, label_count: int | None) -> Family:
+    possible = [family for family in FAMILIES if family.mismatch(signature) is None]
+    stated = signature.metadata.get("family", "")
+    for family in possible:
+        if family.name == ALIASES.get(stated, stated):
+            return family
+    fitting, named = _of_class_count(possible, signature, label_count)
+    certain = [family for family in fitting if family.is_certain(signature)]
+    if len(certain) == 1:
+        return certain[0]
+    if not certain and len(named) == 1:
+        return named[0]
+    if not possible:
+        raise ModelError(
+            f"model {model}: no decoder fits its outputs ({_outputs(signature)}).\n"
+            f"{_needs(FAMILIES)}\nName the decoder with the key decoder, or use another model."
+        )
+    choices = certain or [one for one in fitting if not _is_remote(one, signature)] or fitting
+    if len(choices) == 1:
+        raise ModelError(
+            f"model {model}: its outputs ({_outputs(signature)}) may be those of"
+            f" {choices[0].name}, but don't prove it; if they are, say so with the key decoder"
+            f" (decoder: {choices[0].name}).\n{_needs(choices)}"
+        )
+    names = " or ".join(family.name for family in choices)
+    raise ModelError(
+        f"model {model}: its outputs ({_outputs(signature)}) fit several decoders: say which with"
+        f" the key decoder (decoder: {names}).\n{_needs(choices)}"
+    )
+
+
+def _of_class_count(
+    possible: Sequence[Family], signature: Signature, label_count: int | None
+) -> tuple[Sequence[Family], Sequence[Family]]:
+    """Return the families that can have the number of classes, and those that surely have it."""
+    counts = {family.name: family.class_count(signature) for family in possible}
+    hint = label_count or len(carried_labels(signature.metadata)) or None
+    if hint is None and _COCO in counts.values():
+        hint = _COCO
+    if hint is None:
+        return possible, ()
+    named = [family for family in possible if counts[family.name] == hint]
+    fitting = [family for family in possible if counts[family.name] in (None, hint)]
+    # Labels of another number are told of elsewhere, and decide nothing.
+    return (fitting or possible), named
+
+
+def _is_remote(family: Family, signature: Signature) -> bool:
+    return isinstance(family, MatchedFamily) and family.is_remote(signature)
 
 
 def _outputs(signature: Signature) -> str:
     return ", ".join(str(spec) for spec in signature.outputs) or "none"
 
 
-def _needs() -> str:
-    return "\n".join(f"  {family.name} needs {family.needs}" for family in FAMILIES)
+def _needs(families: Sequence[Family]) -> str:
+    return "\n".join(f"  {family.name} needs {family.needs}" for family in families)

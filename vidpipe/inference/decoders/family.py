@@ -57,14 +57,21 @@ class Signature:
         constants: Outputs that are the same for every picture, such as anchors, by name; they are
             read once, and are no outputs of the compiled model.
         background_id: The class id of the background where a DetectionOutput says it.
+        class_count: The classes that a DetectionOutput tells apart, with the background; None where
+            there is none, or it doesn't say.
         metadata: What the file says of itself (runtime info), by key.
+        picture_wh: Width and height of the picture that it takes, None for each that is open.
+        operations: The kinds of operation in the graph, by OpenVINO's names.
     """
 
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     constants: Mapping[str, Output] = field(default_factory=dict)
     background_id: int | None = None
+    class_count: int | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
+    picture_wh: tuple[int | None, int | None] = (None, None)
+    operations: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,7 @@ class DecodeRule:
         labels: The names.
         kept_ids: The classes to keep, or None for all.
         input_wh: The model's input in pixels.
+        is_agnostic: True if boxes of different classes that overlap are one, too.
     """
 
     confidence: float
@@ -84,6 +92,7 @@ class DecodeRule:
     labels: LabelTable
     kept_ids: frozenset[int] | None
     input_wh: tuple[int, int]
+    is_agnostic: bool = False
 
 
 class Decoder(Protocol):
@@ -116,6 +125,10 @@ class Family(Protocol):
     def input_wh(self) -> tuple[int, int]:
         """The input size where model and user leave it open."""
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names that the classes of all its models have; empty where they differ."""
+
     def iou(self, signature: Signature) -> float:
         """Return its own overlap threshold; 1 where the graph has resolved overlap already."""
 
@@ -123,6 +136,13 @@ class Family(Protocol):
         """Return the class id of the background if the classes follow it; None: they start at 0.
 
         A list of labels begins after it: see `vidpipe.inference.labels`.
+        """
+
+    def class_count(self, signature: Signature) -> int | None:
+        """Return how many class ids it can answer, without a background; None: that isn't told.
+
+        For a signature that fits. Labels are counted against it, and found by it where the file
+        carries none: see `vidpipe.inference.labels`.
         """
 
     def mismatch(self, signature: Signature) -> str | None:
@@ -137,11 +157,18 @@ class Family(Protocol):
 
 def is_shape(spec: TensorSpec, *dims: int | None) -> bool:
     """Return True if a tensor can have these dimensions; None fits any."""
-    shape = spec.shape
-    return (
-        shape is not None
-        and len(shape) == len(dims)
-        and all(a is None or b is None or a == b for a, b in zip(shape, dims, strict=True))
+    return spec.shape is not None and can_be(spec.shape, dims)
+
+
+def is_table(spec: TensorSpec, columns: int) -> bool:
+    """Return True for [1,N,columns], the columns known for certain."""
+    return is_shape(spec, 1, None, columns) and (spec.shape or ())[-1] == columns
+
+
+def can_be(shape: Shape, dims: Shape) -> bool:
+    """Return True if two shapes can be the same; None fits any."""
+    return len(shape) == len(dims) and all(
+        a is None or b is None or a == b for a, b in zip(shape, dims, strict=True)
     )
 
 

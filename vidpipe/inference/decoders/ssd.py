@@ -36,6 +36,7 @@ class SsdFamily:
     needs: str = "one output [1,1,N,7] (also [1,N,7] or [N,7]): image, class, score and box"
     recipe: InputRecipe = field(default_factory=InputRecipe)
     input_wh: tuple[int, int] = (300, 300)
+    labels: tuple[str, ...] = ()
 
     def iou(self, signature: Signature) -> float:
         """Return 1: the graph has resolved overlap already."""
@@ -45,6 +46,13 @@ class SsdFamily:
     def background_id(self, signature: Signature) -> int | None:
         """Return 0 where the graph says so; a background behind the classes moves no label."""
         return 0 if signature.background_id == 0 else None
+
+    def class_count(self, signature: Signature) -> int | None:
+        """Return what the graph's DetectionOutput says, without its background."""
+        if signature.class_count is None:
+            return None
+        has_background = 0 <= (signature.background_id or 0) < signature.class_count
+        return signature.class_count - has_background
 
     def mismatch(self, signature: Signature) -> str | None:
         """Ask for exactly one output of rows of seven."""

@@ -49,6 +49,9 @@ _ROLES = {
     "count": ("num_detections", f"{_TFLITE}:3"),
 }
 
+_ALL_SCORES = ("detection_multiclass_scores", "raw_detection_scores")
+"""Further outputs of the API's second version, with a column a class and one of the background."""
+
 
 @dataclass(frozen=True, slots=True)
 class FinishedOutputs:
@@ -97,6 +100,7 @@ class TfOdFamily:
     )
     recipe: InputRecipe = field(default_factory=lambda: InputRecipe(color=Color.RGB))
     input_wh: tuple[int, int] = (300, 300)
+    labels: tuple[str, ...] = ()
 
     def iou(self, signature: Signature) -> float:
         """Return the API's own for raw heads; the finished outputs have been through it."""
@@ -106,6 +110,18 @@ class TfOdFamily:
         """Return -1: class ids start behind the background."""
         del signature
         return -1
+
+    def class_count(self, signature: Signature) -> int | None:
+        """Return the columns of the scores of all classes, without the background's."""
+        if _finished(signature) is None:
+            raw = _raw(signature)
+            columns = None if isinstance(raw, str) else signature.outputs[raw.scores].shape
+        else:
+            columns = next(
+                (spec.shape for spec in signature.outputs if spec.names.intersection(_ALL_SCORES)),
+                None,
+            )
+        return columns[-1] - 1 if columns and columns[-1] is not None else None
 
     def mismatch(self, signature: Signature) -> str | None:
         """Ask for the four outputs, or the raw heads with their anchors."""
@@ -256,8 +272,12 @@ class RawDecoder:
 
     def __call__(self, outputs: Sequence[Output], geometry: Geometry) -> Detections:
         """Return the objects of one picture."""
-        encodings = outputs[self._at.encodings].reshape(-1, _BOX)
-        scores = outputs[self._at.scores]
+        encodings, scores = outputs[self._at.encodings], outputs[self._at.scores]
+        if encodings.shape[-1:] != (_BOX,) or scores.ndim < 2 or scores.shape[-1] < 2:
+            raise InferenceError(
+                f"the model answered {encodings.shape} and {scores.shape}, not boxes and scores"
+            )
+        encodings = encodings.reshape(-1, _BOX)
         scores = scores.reshape(-1, scores.shape[-1])[:, 1:]
         if not len(encodings) == len(scores) == len(self._anchors):
             raise InferenceError(

@@ -1,17 +1,26 @@
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
+from tests.heads import HEADS
+from vidpipe.config.model import DecoderName
 from vidpipe.errors import ModelError
-from vidpipe.inference.decoders.families import FAMILIES, choose_family
+from vidpipe.inference.decoders.families import ALIASES, FAMILIES, choose_family
 from vidpipe.inference.decoders.family import Shape, Signature, TensorSpec
 
+SQUARE = (640, 640)
 
-def signature(*shapes: Shape | None, stated: str = "") -> Signature:
+
+def signature(
+    *shapes: Shape | None, stated: str = "", picture_wh: tuple[int | None, int | None] = SQUARE
+) -> Signature:
     outputs = tuple(
         TensorSpec(frozenset({f"out{i}"}), shape, "f32") for i, shape in enumerate(shapes)
     )
-    return Signature((), outputs, metadata={"family": stated} if stated else {})
+    metadata = {"family": stated} if stated else {}
+    return Signature((), outputs, metadata=metadata, picture_wh=picture_wh)
 
 
 @pytest.mark.parametrize(
@@ -20,26 +29,53 @@ def signature(*shapes: Shape | None, stated: str = "") -> Signature:
         ([(1, 1, 200, 7)], "ssd"),
         ([(1, 100, 4), (1, 100), (1, 100), (1,)], "tf-od"),
         ([(1, 1917, 4), (1, 1917, 91)], "tf-od"),
+        ([(None, 5), (None,)], "omz-boxes"),
+        ([(1, 84, 8400)], "yolo"),
+        ([(1, 6, 8400)], "yolo"),
+        ([(1, 84, 8500)], "yolo"),
+        ([(1, 84, 34000)], "yolo"),
+        ([(1, 8400, 84)], "yolo"),
+        ([(1, 116, 8400), (1, 32, 160, 160)], "yolo"),
+        ([(1, 8400, 85)], "yolox"),
+        ([(1, 8400, 6)], "yolox"),
+        ([(1, 8400, 25)], "yolox"),
+        ([(1, 8500, 85)], "yolox"),
+        ([(1, 2000, 85)], "yolox"),
+        ([(1, 25200, 85)], "yolov5"),
+        ([(1, 25200, 6)], "yolov5"),
+        ([(1, 25500, 85)], "yolov5"),
+        ([(1, 6000, 85)], "yolov5"),
+        ([(1, 300, 6)], "yolo-e2e"),
+        ([(1, 8400, 112)], "nanodet"),
+        ([(1, 8500, 112)], "nanodet"),
+        ([(1, 85, 40, 40)], "fastestdet"),
+        ([(1, 300, 84)], "rt-detr"),
+        ([(1, 300, 5)], "rt-detr"),
     ],
 )
 def test_auto_tells_a_family_by_its_shapes(shapes: list[Shape], family: str) -> None:
     assert choose_family("auto", signature(*shapes), "m").name == family
 
 
+@pytest.mark.parametrize("title", list(HEADS))
+def test_auto_tells_every_kind_of_export(title: str) -> None:
+    family, head = HEADS[title]
+    assert choose_family("auto", head.signature(), "m").name == family
+
+
 @pytest.mark.parametrize(
     "shapes",
     [
-        [(1, 3549, 85)],
-        [(1, 3549, 7)],
-        [(None, 7)],
-        [(None, 5), (None,)],
         [(1, 8400, 4), (1, 8400, 80)],
-        [(1, 4), (1, 7)],
+        [(1, 4), (1, 8)],
+        [(1, 1000)],
+        [(1, 3, 640, 640), (1, 1000)],
+        [(1, 8400, 5), (1, 8400, 85)],
         [None],
         [],
     ],
 )
-def test_auto_does_not_guess(shapes: list[Shape | None]) -> None:
+def test_what_fits_nothing_is_told_what_each_family_needs(shapes: list[Shape | None]) -> None:
     with pytest.raises(ModelError) as caught:
         choose_family("auto", signature(*shapes), "gate")
     text = str(caught.value)
@@ -47,6 +83,59 @@ def test_auto_does_not_guess(shapes: list[Shape | None]) -> None:
     assert all(f"{family.name} needs {family.needs}" in text for family in FAMILIES)
     if shapes:
         assert "out0 [" in text
+
+
+@pytest.mark.parametrize(
+    ("shape", "picture_wh", "choices"),
+    [
+        # 12 * 20 and 6 * 10 cells at strides 16 and 32.
+        ((1, 300, 6), (320, 192), "yolo-e2e or yolox"),
+        ((1, None, 6), (640, 640), "yolo-e2e or yolov5 or yolox or rt-detr"),
+        ((1, 3549, 85), (None, None), "yolov5 or yolox"),
+        ((1, 300, 7), (640, 640), "ssd or rt-detr"),
+    ],
+)
+def test_what_stays_ambiguous_is_refused_with_the_choices(
+    shape: Shape, picture_wh: tuple[int | None, int | None], choices: str
+) -> None:
+    with pytest.raises(ModelError) as caught:
+        choose_family("auto", signature(shape, picture_wh=picture_wh), "gate")
+    text = str(caught.value)
+    assert all(name in text.partition("(decoder:")[2] for name in choices.split(" or "))
+    assert "model gate: its outputs (out0 [" in text
+
+
+@pytest.mark.parametrize("shape", [(None, 7), (1, 200, 7)])
+def test_what_fits_one_family_alone_but_proves_nothing_is_asked_for(shape: Shape) -> None:
+    with pytest.raises(ModelError, match="decoder: ssd"):
+        choose_family("auto", signature(shape, picture_wh=(320, 192)), "gate")
+
+
+@pytest.mark.parametrize(
+    ("shape", "labels", "family"),
+    [
+        ((1, 8400, 6), 1, "yolox"),
+        ((1, 8400, 6), 2, "yolo"),
+        ((1, 8400, 84), 79, "yolox"),
+        ((1, 8400, 112), 107, "yolox"),
+        ((1, 8400, 33), 1, "nanodet"),
+        ((1, 8400, 85), 3, "yolox"),
+        ((1, 300, 6), 2, "yolo-e2e"),
+        ((1, 300, 7), 3, "rt-detr"),
+    ],
+)
+def test_the_number_of_labels_decides(shape: Shape, labels: int, family: str) -> None:
+    assert choose_family("auto", signature(shape), "m", labels).name == family
+
+
+def test_the_configuration_knows_the_same_names() -> None:
+    names = {family.name for family in FAMILIES}
+    assert set(get_args(DecoderName)) == {"auto", *names, *ALIASES}
+
+
+@pytest.mark.parametrize("alias", list(ALIASES))
+def test_a_further_name_is_the_same_family(alias: str) -> None:
+    assert choose_family(alias, signature((1, 300, 84)), "m").name == ALIASES[alias]
 
 
 def test_what_the_file_states_goes_before_the_shapes() -> None:

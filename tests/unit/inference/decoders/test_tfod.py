@@ -56,7 +56,7 @@ def signature(
         TensorSpec(frozenset({name}), shape, (types or {}).get(name, "f32"))
         for name, shape in shapes.items()
     )
-    return Signature((), outputs, constants or {}, None, metadata or {})
+    return Signature((), outputs, constants or {}, metadata=metadata or {})
 
 
 def rule(confidence: float = 0.5, iou: float = 1.0) -> DecodeRule:

@@ -1,0 +1,1 @@
+"""A package that adds to vidpipe a source of pictures and an output of CSV."""
