@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from vidpipe import FrameResult, Pipeline, load_config
@@ -49,7 +48,7 @@ def _minute(stream: str, minute: int, counts: list[int]) -> Minute:
 
 
 if __name__ == "__main__":
-    config = load_config(Path(sys.argv[1]), sys.argv[2:])
+    config = load_config(sys.argv[1], sys.argv[2:])
     with Pipeline(config, with_pictures=False) as pipeline:
         for stream, minute, mean, most in minutes(pipeline):
             print(f"{stream:12} minute {minute:4}: {mean:5.2f} people on average, {most} at most")

@@ -48,7 +48,7 @@ class CropSink:
 
 
 if __name__ == "__main__":
-    config = load_config(Path(sys.argv[1]), sys.argv[2:])
+    config = load_config(sys.argv[1], sys.argv[2:])
     pipeline = Pipeline(config, sinks=[CropSink])
     pipeline.run()
     for path in pipeline.files:

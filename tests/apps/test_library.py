@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from loguru import logger
 
 import vidpipe
 from tests.clips import write_clip
@@ -565,6 +566,64 @@ def test_a_sink_that_refuses_keeps_the_run_from_starting(model: Path) -> None:
         Pipeline(document(model, SCENE), print, sinks=[refuse]).run()
 
 
+def test_no_log_line_shows_the_values_of_variables(model: Path) -> None:
+    class Failing(Collecting):
+        def write(self, result: FrameResult) -> None:
+            password = "hunter" + "22"
+            raise ZeroDivisionError(len(password))
+
+    def fail(result: FrameResult) -> None:
+        Failing.write(collecting, result)
+
+    collecting = Failing(SinkRequest("s0", "s0", is_live=False))
+    lines: list[str] = []
+    # as loguru's own handler is: with the values of variables in tracebacks
+    number = logger.add(lambda line: lines.append(str(line)), level=0, diagnose=True)
+    try:
+        Pipeline(document(model, SCENE), sinks=[Failing]).run()
+        with pytest.raises(ZeroDivisionError):
+            Pipeline(document(model, SCENE), fail).run()
+        pipeline = Pipeline(document(model, SCENE))
+        pipeline._engine.outcome.crash("vp-x", _caught(collecting.write))
+        pipeline.close()
+    finally:
+        logger.remove(number)
+    text = "".join(lines)
+    assert text.count("Traceback") >= 2
+    assert "hunter22" not in text
+
+
+def _caught(write: Callable[[Any], None]) -> Exception:
+    try:
+        write(None)
+    except ZeroDivisionError as exc:
+        return exc
+    raise AssertionError
+
+
+def test_a_second_interrupt_hurries_a_close_and_leaves_no_thread(model: Path) -> None:
+    gate, reached = threading.Event(), threading.Event()
+
+    class Held(Collecting):
+        def write(self, result: FrameResult) -> None:
+            reached.set()
+            gate.wait()
+
+    pipeline = Pipeline(document(model, ENDLESS), sinks=[Held])
+    pipeline.start(with_results=False)
+    assert reached.wait(30)
+    me = threading.get_ident()
+    timer = threading.Timer(0.2, signal.pthread_kill, (me, signal.SIGINT))
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            pipeline.close(600)
+    finally:
+        gate.set()
+        timer.join()
+    assert pipeline.exit_code == 3
+
+
 # ---- The public API ----------------------------------------------------------------------------
 
 
@@ -579,6 +638,22 @@ def test_every_public_name_can_be_imported_and_is_typed() -> None:
         assert name in dir(vidpipe)
     with pytest.raises(AttributeError, match="no attribute 'Pipelines'"):
         vidpipe.Pipelines  # type: ignore[attr-defined] # noqa: B018 - there is no such name
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    heavy = ("openvino", "cv2", "av", "numpy", "pydantic", "yaml", "loguru")
+    program = (
+        "import sys, vidpipe; vidpipe.ConfigError, vidpipe.__version__; "
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "[]\n"
 
 
 def python_of(page: str) -> str:

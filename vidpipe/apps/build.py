@@ -85,7 +85,6 @@ class _Shared:
     """What all streams of a pipeline have in common."""
 
     events: _Events
-    typesetter: Typesetter
     clock: Clock
     decoder_threads: int
 
@@ -115,6 +114,13 @@ def build_engine(config: Config, *, clock: Clock = time.monotonic) -> Engine:
     # The streams and workers are threads enough: OpenCV's own would only take their cores.
     cv2.setNumThreads(1)
     _require_consistency(config)
+    streams = [_Stream(stream, _is_recorded(stream)) for stream in config.streams]
+    typesetter = Typesetter()
+    # Before the models are compiled: what a plugin has to say of its keys should come at once.
+    lanes_of = {
+        stream.config.id: list(sink_lanes(stream.config, typesetter, is_live=stream.is_live))
+        for stream in streams
+    }
     used = [name for name in config.models if any(s.model == name for s in config.streams)]
     chains: dict[str, StreamChain] = {}
     dispatcher_of: dict[str, Dispatcher] = {}
@@ -135,28 +141,24 @@ def build_engine(config: Config, *, clock: Clock = time.monotonic) -> Engine:
 
     shared = _Shared(
         events=_Events(dispatcher_of, workers, outcome),
-        typesetter=Typesetter(),
         clock=clock,
         decoder_threads=max(1, _cores() // len(config.streams)),
     )
     units = []
-    for stream in config.streams:
-        pool, dispatcher = pools[stream.model]
-        dispatcher_of[stream.id] = dispatcher
+    for stream in streams:
+        name, title = stream.config.id, stream.config.title
+        pool, dispatcher = pools[stream.config.model]
+        dispatcher_of[name] = dispatcher
         meter = StreamMeter()
-        whole = _Stream(stream, _is_recorded(stream))
-        lanes = list(sink_lanes(stream, shared.typesetter, is_live=whole.is_live))
-        fanout = Fanout(stream.id, lanes, meter, shared.events)
-        role = StreamRole(stream.id, fanout, meter)
-        chains[stream.id] = StreamChain(role, outcome.end_stream, clock)
-        policy = _dispatch_policy(whole, pool.size, _sharers(config, stream))
+        fanout = Fanout(name, lanes_of[name], meter, shared.events)
+        role = StreamRole(name, fanout, meter)
+        chains[name] = StreamChain(role, outcome.end_stream, clock)
+        policy = _dispatch_policy(stream, pool.size, _sharers(config, stream.config))
         workers.reserve(policy.window)
-        dispatcher.add(stream.id, policy, meter)
-        capture = _capture(whole, shared, meter)
-        overflow = overflow_of(is_live=whole.is_live)
-        units.append(
-            StreamUnit(stream.id, stream.title, overflow, capture, dispatcher, fanout, meter)
-        )
+        dispatcher.add(name, policy, meter)
+        capture = _capture(stream, shared, meter)
+        overflow = overflow_of(is_live=stream.is_live)
+        units.append(StreamUnit(name, title, overflow, capture, dispatcher, fanout, meter))
     return Engine(
         streams=units,
         pools=[PoolUnit(name, *pools[name]) for name in used],

@@ -201,6 +201,64 @@ def models_info(
                 Console().print(info_table(document))
 
 
+@models_app.command("quantize")
+def models_quantize(
+    model: Annotated[
+        str, typer.Argument(help="A model's file, or a name: of the configuration, or of the zoo.")
+    ],
+    more: Annotated[
+        list[str] | None, typer.Argument(metavar="[FILES]...", help="Further files of --frames.")
+    ] = None,
+    frames: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CONFIG|FILE", help="A configuration, or recorded files."),
+    ] = None,
+    count: Annotated[int, typer.Option(min=1, help="How many frames, altogether.")] = 300,
+    seconds: Annotated[
+        float, typer.Option(min=0.1, metavar="S", help="How long cameras are watched.")
+    ] = 60.0,
+    labels: Annotated[
+        Path | None,
+        typer.Option(help="Labelled frames to hold it to: COCO's JSON, or JSON Lines."),
+    ] = None,
+    max_drop: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Precision (mAP) that may be lost on these.")
+    ] = 0.01,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The .xml to write, or its folder.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
+    cache_dir: CacheDir = None,
+) -> None:
+    """Make a model INT8 with frames of one's own, and compare it with the original."""
+    with _reporting():
+        from rich.console import Console
+
+        from vidpipe.apps.frames import FramePlan
+        from vidpipe.apps.quantize import QuantizeRequest, run_quantize
+        from vidpipe.apps.quantizetables import quantize_document, quantize_lines, quantize_table
+
+        request = QuantizeRequest(
+            model=model,
+            frames=(*(frames or ()), *(more or ())),
+            output=output,
+            labels=labels,
+            max_drop=max_drop,
+            plan=FramePlan(count, seconds),
+            cache_dir=cache_dir,
+        )
+        with StopSignals():
+            report = run_quantize(request, Console(stderr=True))
+        with _writing():
+            if as_json:
+                _print_json(quantize_document(report))
+            else:
+                Console().print(quantize_table(report))
+                for line in quantize_lines(report):
+                    print(line)
+        _leave(1 if report.failures else 0)
+
+
 def main() -> None:
     """Run the command line; ``vidpipe.apps.entry`` prepares the process for it."""
     app(prog_name="vidpipe")

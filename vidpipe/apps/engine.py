@@ -273,7 +273,9 @@ class Engine:
 
     @property
     def exit_code(self) -> int:
-        """3 if the stop lost something, 1 if anything failed, else 0."""
+        """3 if the stop lost something, 1 if anything failed, else 0; a crash is a failure."""
+        if self.outcome.crashed.is_set():
+            return 1
         return 3 if self.lost else 1 if self.failures else 0
 
     def hurry(self) -> None:

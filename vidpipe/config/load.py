@@ -51,7 +51,7 @@ NODES_MAX = 100_000
 
 
 def load_config(
-    path: Path, overrides: Sequence[str] = (), environ: Mapping[str, str] | None = None
+    path: str | Path, overrides: Sequence[str] = (), environ: Mapping[str, str] | None = None
 ) -> Config:
     """Return the configuration in a file.
 
@@ -65,6 +65,7 @@ def load_config(
             configuration's ``repr`` holds a password; all passwords are registered with
             ``runtime.logs``.
     """
+    path = Path(path)
     name, faults = show_name(path), FaultLog()
     root = _parsed_root(read_text(path), name, faults)
     return _load(root, name, path.parent, overrides, environ, faults)

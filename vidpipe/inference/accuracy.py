@@ -1,8 +1,9 @@
 """How right a detector is on labelled pictures: mean average precision at one overlap.
 
-Source: the PASCAL VOC development kit (2010 and later): detections of a class over all pictures, by
-falling score, each matched to the unmatched object of its picture that it overlaps most; precision
-made monotone; the area under it over recall; the mean over the classes that the labels have.
+The detections of a class in all pictures are taken by falling score, and each is matched to the
+unmatched object of its picture that it overlaps most (as COCO's evaluation does). Precision is made
+monotone, and the area under it over recall is taken exactly (as the PASCAL VOC development kit does
+since 2010); then the mean over the classes that the labels have.
 """
 
 from __future__ import annotations

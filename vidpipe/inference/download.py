@@ -96,8 +96,6 @@ class _Download:
 
     def run(self, pause: Callable[[float], None]) -> bool:
         """Try until all bytes are there; return True if all of them came from here and now."""
-        if _size(self._part) > self._source.size:
-            _discard(self._part)
         is_anew = _size(self._part) == 0
         failures = 0
         while (have := _size(self._part)) < self._source.size:

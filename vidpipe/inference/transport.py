@@ -206,6 +206,7 @@ class _CarefulRedirects(urllib.request.HTTPRedirectHandler):
     ) -> urllib.request.Request | None:
         scheme = urlsplit(newurl).scheme
         if scheme != "https" and (scheme != "http" or req.type == "https"):
+            fp.close()
             raise urllib.error.URLError(f"it redirects to {redact(newurl)}, which is not safe")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import Distribution, EntryPoint, distributions
+from importlib.metadata import Distribution, EntryPoint, distribution, distributions
 from inspect import isfunction
 
 from loguru import logger
@@ -25,6 +25,8 @@ FAMILIES = "vidpipe.families"
 """By the name of the decoder; each a ``Family`` of detectors."""
 SINKS = "vidpipe.sinks"
 """By the type of the output; each a ``SinkPlugin``."""
+
+_PREFIX = "vidpipe."
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,26 +103,26 @@ def _offers_on(group: str, path: tuple[str, ...]) -> tuple[_Offer, ...]:
     """Return a group's entry points on a path; reading all metadata takes milliseconds."""
     del path  # what the answer depends on, and the key under which it is kept
     offers: list[_Offer] = []
-    seen: set[str] = set()
-    for distribution in distributions():
-        name, found = _read(distribution)
-        # As for imports, the first of a name on the path counts.
-        if name not in seen:
-            seen.add(name)
-            offers += [offer for offer in found if offer.entry.group == group]
+    for name in sorted({name for found in distributions() if (name := _offering(found))}):
+        try:
+            # As for imports, the first of several copies on the path counts.
+            package = distribution(name)
+            entries = list(package.entry_points.select(group=group))
+        except Exception as exc:  # noqa: BLE001 - the metadata of any package on this machine
+            logger.debug("the metadata of the package {} can't be read: {}", name, exc)
+            continue
+        offers += [_Offer(entry, f"{name} {package.version}") for entry in entries]
     return tuple(offers)
 
 
-def _read(distribution: Distribution) -> tuple[str, list[_Offer]]:
-    """Return a package's name, normalised, and what it offers; nothing where it can't be read."""
-    name = ""
+def _offering(package: Distribution) -> str:
+    """Return the name of a package that adds to vidpipe, or nothing for all others.
+
+    Their metadata are not read: that takes a millisecond a package.
+    """
     try:
-        name = str(distribution.metadata["Name"]).lower().replace("_", "-").replace(".", "-")
-        entries = [
-            entry for entry in distribution.entry_points if entry.group.startswith("vidpipe.")
-        ]
-        package = f"{name} {distribution.version}" if entries else name
-        return name, [_Offer(entry, package) for entry in entries]
-    except Exception as exc:  # noqa: BLE001 - the metadata of any package on this machine
-        logger.debug("the metadata of the package {} can't be read: {}", name or "?", exc)
-        return name, []
+        if f"[{_PREFIX}" in (package.read_text("entry_points.txt") or ""):
+            return str(package.metadata["Name"])
+    except Exception as exc:  # noqa: BLE001 - as above
+        logger.debug("the metadata of a package can't be read: {}", exc)
+    return ""

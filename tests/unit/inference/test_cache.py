@@ -76,6 +76,25 @@ def test_a_wait_can_be_interrupted(tmp_path: Path) -> None:
             pass
 
 
+def test_a_lock_on_a_file_that_is_gone_meanwhile_is_no_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = tmp_path / "partial" / "m.lock"
+    real = fcntl.flock
+    calls: list[int] = []
+
+    def remove_first(descriptor: int, operation: int) -> None:
+        if not calls:
+            lock.unlink()
+        calls.append(operation)
+        real(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", remove_first)
+    with partial_folder(tmp_path, "m", tmp_path, lambda: None):
+        assert lock.exists()
+    assert len(calls) == 2
+
+
 def test_without_locks_the_scratch_folder_takes_the_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

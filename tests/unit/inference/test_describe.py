@@ -3,10 +3,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import openvino as ov
 import pytest
+from openvino import opset13 as ops
 
-from tests.graphs import fixed_outputs, saved, ssd_rows
+from tests.graphs import fixed_outputs, picture_parameter, saved, ssd_rows
 from vidpipe.errors import ModelError
 from vidpipe.inference.describe import describe_model
 from vidpipe.inference.settings import Color, Resize
@@ -61,6 +63,18 @@ def test_open_dimensions_are_question_marks(tmp_path: Path) -> None:
     assert about.inputs == ("image [?,3,?,32] f32",)
     assert about.use is not None
     assert about.use.input_wh == (32, 300)
+
+
+def test_the_cost_is_reckoned_for_the_size_that_would_be_used(tmp_path: Path) -> None:
+    image = picture_parameter((1, 3, -1, -1))
+    kernel = ops.constant(np.zeros((16, 3, 1, 1), np.float32))
+    shape = {"strides": [1, 1], "pads_begin": [0, 0], "pads_end": [0, 0], "dilations": [1, 1]}
+    most = ops.reduce_max(ops.convolution(image, kernel, **shape), np.array([0, 1, 2, 3]))
+    rows = ops.add(most, ops.constant(np.zeros((1, 1, 5, 7), np.float32)))
+    rows.output(0).set_names({"detection_out"})
+    about = describe_model(saved(ov.Model([ops.result(rows)], [image], "tiny"), tmp_path))
+    assert about.cost.gflops == pytest.approx(2 * 300 * 300 * 3 * 16 / 1e9)
+    assert about.cost.parameters == 48 + 35
 
 
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -122,6 +123,27 @@ def test_a_server_that_knows_no_ranges_gives_the_whole_again(
     server.cuts = [200_000]
     fetch(source, part)
     assert part.read_bytes() == CONTENT
+
+
+def test_an_answer_from_another_place_of_the_file_is_not_used(
+    server: FileServer, source: RemoteFile, part: Path
+) -> None:
+    part.write_bytes(CONTENT[:1000])
+    server.headers = {"Content-Range": "bytes 999-511999/512000"}
+    fetch(source, part)
+    assert part.read_bytes() == CONTENT
+    assert ranges(server) == ["bytes=1000-", None]
+
+
+def test_what_is_left_of_an_older_version_is_dropped_at_once(
+    server: FileServer, source: RemoteFile, part: Path
+) -> None:
+    part.write_bytes(b"?" * 2000)
+    part.with_name("part.version").write_text('"zero"')
+    server.cuts = [1000]
+    fetch(source, part)
+    assert part.read_bytes() == CONTENT
+    assert ranges(server) == ["bytes=2000-", "bytes=1000-"]
 
 
 def test_a_file_that_has_changed_meanwhile_is_taken_from_its_beginning(
@@ -259,9 +281,11 @@ def test_a_refusal_is_final_and_said_in_plain_words(
 
 def test_a_silent_server_is_given_up(server: FileServer, source: RemoteFile, part: Path) -> None:
     server.hangs = True
+    begun = time.monotonic()
     with pytest.raises(FetchError, match="doesn't answer in time"):
         fetch(source, part, Patience(silence_s=0.2, tries=2, pause_s=0))
     assert len(server.asked) == 2
+    assert time.monotonic() - begun < 8
 
 
 @pytest.mark.parametrize("drips_head", [False, True])
@@ -297,15 +321,26 @@ def test_redirects_are_followed_so_far(server: FileServer, source: RemoteFile, p
     with pytest.raises(FetchError, match="302"):
         fetch(dataclasses.replace(source, url=f"{server.url}/round"), part)
     assert len(server.asked) <= 6
+    server.redirects = {f"/{step}": f"/{step + 1}" for step in range(9)}
+    server.asked.clear()
+    with pytest.raises(FetchError, match="302"):
+        fetch(dataclasses.replace(source, url=f"{server.url}/0"), part)
+    assert len(server.asked) == 6
 
 
 def test_a_redirect_out_of_the_web_is_not_followed(
     server: FileServer, source: RemoteFile, part: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "secret").write_bytes(CONTENT)
-    server.redirects = {"/a/model.bin": (tmp_path / "secret").as_uri()}
-    with pytest.raises(FetchError, match="not allowed"):
-        fetch(source, part)
+    for target in (
+        (tmp_path / "secret").as_uri(),
+        "odd://me:hunter2@host/a",
+        "ftp://me:hunter2@h/",
+    ):
+        server.redirects = {"/a/model.bin": target}
+        with pytest.raises(FetchError, match=r"not (allowed|safe)") as caught:
+            fetch(source, part)
+        assert "hunter2" not in str(caught.value)
 
 
 def test_a_name_and_password_go_to_their_server_alone(

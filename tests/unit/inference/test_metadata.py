@@ -96,9 +96,10 @@ def test_the_labels_beside_a_model_are_used(tmp_path: Path) -> None:
     assert labels.by_id() == {0: "cat", 1: "big dog"}
 
 
-def test_the_labels_in_a_model_win_over_those_beside_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["labels", "names"])
+def test_the_labels_in_a_model_win_over_those_beside_it(tmp_path: Path, key: str) -> None:
     graph = ssd_rows([[0, 1, 0.9, 0, 0, 1, 1]])
-    graph.set_rt_info("horse cow", ["model_info", "labels"])
+    graph.set_rt_info("horse cow", ["model_info", key])
     path = saved(graph, tmp_path)
     (tmp_path / "metadata.yaml").write_text("names: {0: cat, 1: big dog}\n", encoding="utf-8")
     assert read_detector(path, DetectorSettings("m")).rule.labels.by_id() == {0: "horse", 1: "cow"}

@@ -66,7 +66,7 @@ def test_a_fixed_model_can_be_given_another_size(tmp_path: Path) -> None:
 
 
 def test_a_model_whose_boxes_do_not_follow_its_size_is_refused_at_another(tmp_path: Path) -> None:
-    graph = fixed_outputs({"output": table(84, 85, {})}, shape=(1, 3, 64, 64))
+    graph = fixed_outputs({"output": table(84, 7, {})}, shape=(1, 3, 64, 64))
     wanted = InputSettings(size_wh=(96, 64))
     with pytest.raises(ModelError, match="input of 96x64 pixels it is no yolox: 84 is not"):
         graph_detector(tmp_path, graph, input=wanted)
@@ -107,3 +107,10 @@ def test_the_file_may_say_how_its_pixels_are_made(tmp_path: Path) -> None:
     about = graph_detector(tmp_path, graph, input=InputSettings(scale=(2, 2, 2))).describe()
     shown = {key: about["input"][key] for key in ("color", "resize", "scale")}
     assert shown == {"color": "bgr", "resize": "stretch", "scale": [2, 2, 2]}
+
+
+def test_the_file_may_say_its_overlap_and_the_user_goes_before_it(tmp_path: Path) -> None:
+    graph = fixed_outputs({"output0": table(6, 84, {})}, shape=(1, 3, 64, 64))
+    graph.set_rt_info("0.6", ["model_info", "iou_threshold"])
+    assert graph_detector(tmp_path, graph).describe()["iou"] == 0.6
+    assert graph_detector(tmp_path, graph, iou=0.3).describe()["iou"] == 0.3

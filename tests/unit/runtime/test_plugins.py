@@ -117,7 +117,7 @@ def test_two_packages_with_one_name_are_both_named(
             entry_points={SOURCES: {"parrot": f"{module}:PARROT"}},
         )
     assert plugin_names(SOURCES) == ("parrot",)
-    with pytest.raises(PluginError, match=r"other-thing 1\.2 and one-thing 1\.2 both offer"):
+    with pytest.raises(PluginError, match=r"one-thing 1\.2 and other-thing 1\.2 both offer"):
         load_plugin(SOURCES, "parrot", Speaker)
 
 
@@ -148,6 +148,14 @@ def test_the_first_of_two_copies_on_the_path_counts(
             entry_points={SOURCES: {f"parrot-{folder}": "acme:PARROT"}},
         )
     assert plugin_names(SOURCES) == ("parrot-above",)
+
+
+def test_a_copy_that_adds_nothing_any_more_hides_an_older_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, entries in (("below", {SOURCES: {"parrot": "acme:PARROT"}}), ("above", {})):
+        install(tmp_path / folder, monkeypatch, modules={"acme": GOOD}, entry_points=entries)
+    assert plugin_names(SOURCES) == ()
 
 
 def test_members_are_compared_by_name_and_kind() -> None:

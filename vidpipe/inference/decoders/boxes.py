@@ -44,10 +44,15 @@ def best_of_rows(scores: Output, confidence: float) -> Best:
         scores: (N, C).
         confidence: The least score.
     """
-    hits = np.flatnonzero(scores >= confidence) // max(1, scores.shape[1])
-    index = hits[np.flatnonzero(np.diff(hits, prepend=-1))]
+    hits = np.flatnonzero(scores >= confidence)
+    if not len(hits):
+        return hits, hits, np.zeros(0, scores.dtype)
+    hits //= scores.shape[1]
+    is_first = np.ones(len(hits), np.bool_)
+    np.not_equal(hits[1:], hits[:-1], out=is_first[1:])
+    index = hits[is_first]
     chosen = scores[index]
-    ids = chosen.argmax(axis=1) if len(index) else index
+    ids = chosen.argmax(axis=1)
     return index, ids, chosen[np.arange(len(index)), ids]
 
 

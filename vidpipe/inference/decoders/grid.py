@@ -93,27 +93,24 @@ class Grid:
     """All cells.
 
     Attributes:
-        x: (N,) column of each cell in its map.
-        y: (N,) row.
-        stride: (N,) pixels on a side.
+        corners_px: (N, 2) x and y of each cell's top left corner in the input.
+        strides_px: (N, 1) a cell's side.
     """
 
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
-    stride: NDArray[np.float64]
+    corners_px: NDArray[np.float64]
+    strides_px: NDArray[np.float64]
 
 
 @lru_cache(maxsize=64)
 def grid_of(picture_wh: tuple[int, int], strides: Strides) -> Grid:
     """Return the cells of maps of these strides; made once."""
     width, height = picture_wh
-    xs, ys, sizes = [], [], []
+    corners, sides = [], []
     for stride in strides:
-        columns, rows = -(-width // stride), -(-height // stride)
-        xs.append(np.tile(np.arange(columns, dtype=np.float64), rows))
-        ys.append(np.repeat(np.arange(rows, dtype=np.float64), columns))
-        sizes.append(np.full(columns * rows, float(stride)))
-    return Grid(np.concatenate(xs), np.concatenate(ys), np.concatenate(sizes))
+        y, x = np.mgrid[0 : -(-height // stride), 0 : -(-width // stride)]
+        corners.append(np.stack([x.ravel(), y.ravel()], axis=1) * float(stride))
+        sides.append(np.full((x.size, 1), float(stride)))
+    return Grid(np.concatenate(corners), np.concatenate(sides))
 
 
 @lru_cache(maxsize=64)

@@ -147,8 +147,9 @@ class MatchedDecoder:
         chosen = []
         for index, spec in self._used:
             output = outputs[index]
+            is_as_promised = output.shape == spec.shape or is_shape(spec, *output.shape)
             is_one_picture = output.ndim < _TABLE_RANK or output.shape[0] == 1
-            if not is_one_picture or not is_shape(spec, *output.shape):
+            if not is_as_promised or not is_one_picture:
                 raise InferenceError(f"the model answered {output.shape} where it promised {spec}")
             chosen.append(output)
         # What a model says may be infinite, or no number: `finish` drops the boxes that become so.

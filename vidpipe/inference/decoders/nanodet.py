@@ -149,8 +149,8 @@ def _read_pairs(
             scores.append(best)
             bins.append(distances[index])
         offset += len(of_classes)
-    if offset != len(grid.stride):
-        raise InferenceError(f"the model answered {offset} boxes for {len(grid.stride)} cells")
+    if offset != len(grid.strides_px):
+        raise InferenceError(f"the model answered {offset} boxes for {len(grid.strides_px)} cells")
     if not indices:
         return None
     boxes = _boxes(grid, np.concatenate(indices), np.concatenate(bins), is_plus=_PLUS in strides)
@@ -165,7 +165,7 @@ def _read_joined(
     if not len(index):
         return None
     grid = grid_of_rows(rule.input_wh, len(rows))
-    is_plus = bool(grid.stride[-1] == _PLUS)
+    is_plus = bool(grid.strides_px[-1, 0] == _PLUS)
     boxes = _boxes(grid, index, rows[index, class_count:], is_plus=is_plus)
     return Candidates(boxes, scores, ids)
 
@@ -174,10 +174,11 @@ def _boxes(
     grid: Grid, index: NDArray[np.intp], bins: Output, *, is_plus: bool
 ) -> NDArray[np.float64]:
     """Return (K, 4) boxes of cells with these (K, 4 * bins) distances."""
-    stride = grid.stride[index]
-    offset = 0.0 if is_plus else (stride - 1) / 2
-    centres = np.stack([grid.x[index] * stride + offset, grid.y[index] * stride + offset], axis=1)
-    sides = _expected(as_float64(bins)) * stride[:, None]
+    stride = grid.strides_px[index]
+    centres = grid.corners_px[index]
+    if not is_plus:
+        centres += (stride - 1) / 2
+    sides = _expected(as_float64(bins)) * stride
     return np.concatenate([centres - sides[:, :2], centres + sides[:, 2:]], axis=1)
 
 

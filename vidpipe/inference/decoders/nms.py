@@ -11,8 +11,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-_EXACT = 1e9
-"""Up to here a double holds a coordinate to a ten-millionth of a pixel."""
+_APART_PX = 4e7
+"""More than any two boxes are; times a hundred classes a double still holds a millionth of a pixel.
+"""
 
 
 def surviving(
@@ -21,22 +22,19 @@ def surviving(
     """Return the indices of the boxes that stay, ascending.
 
     Args:
-        boxes_xyxy: (N, 4) finite, with areas above zero, by falling score.
+        boxes_xyxy: (N, 4) within 1e7 of the origin, with areas above zero, by falling score.
         class_ids: (N,).
         iou: The overlap above which the lesser box goes, 0..1.
     """
     if not len(boxes_xyxy):
         return np.zeros(0, np.intp)
-    boxes_xywh = boxes_xyxy.copy()
-    boxes_xywh[:, 2:] -= boxes_xyxy[:, :2]
-    if class_ids.min() < class_ids.max():
-        # Classes side by side, each beyond the reach of the others: one call instead of many.
-        span = float(boxes_xyxy.max() - boxes_xyxy.min()) + 1
-        is_far = float(np.abs(class_ids).max()) * span > _EXACT
-        places = np.unique(class_ids, return_inverse=True)[1] if is_far else class_ids
-        boxes_xywh[:, 0] += places * span
-    # The boxes are in order and OpenCV's sort is stable: equal scores leave them so. It reads lists
-    # of Python's numbers twice as fast as arrays.
-    scores = [1.0] * len(boxes_xywh)
-    kept = cv2.dnn.NMSBoxes(boxes_xywh.tolist(), scores, 0.0, iou)
+    # Classes side by side, each beyond the reach of the others: one call instead of many. In lists
+    # of Python's numbers, which OpenCV reads twice as fast as arrays.
+    places: dict[float, int] = {}
+    rects = [
+        (x1 + _APART_PX * places.setdefault(class_id, len(places)), y1, x2 - x1, y2 - y1)
+        for (x1, y1, x2, y2), class_id in zip(boxes_xyxy.tolist(), class_ids.tolist(), strict=True)
+    ]
+    # The boxes are in order and OpenCV's sort is stable: equal scores leave them so.
+    kept = cv2.dnn.NMSBoxes(rects, [1.0] * len(rects), 0.0, iou)
     return np.sort(np.asarray(kept, np.intp))

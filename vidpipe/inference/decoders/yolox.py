@@ -72,10 +72,9 @@ def _read(
     boxes = as_float64(rows[index, :_BOX])
     if not is_decoded:
         grid = grid_of_rows(rule.input_wh, len(rows))
-        boxes[:, 0] += grid.x[index]
-        boxes[:, 1] += grid.y[index]
         boxes[:, 2:] = np.exp(np.minimum(boxes[:, 2:], MOST_GROWTH))
-        boxes *= grid.stride[index, None]
+        boxes *= grid.strides_px[index]
+        boxes[:, :2] += grid.corners_px[index]
     return Candidates(corners_of_centres(boxes), scores, ids)
 
 

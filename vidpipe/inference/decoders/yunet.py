@@ -65,15 +65,14 @@ def _read(
     index = np.flatnonzero(products >= rule.confidence**2)
     if not len(index):
         return None
-    if len(products) != len(grid.stride):
+    if len(products) != len(grid.strides_px):
         raise InferenceError(
-            f"the model answered {len(products)} boxes for {len(grid.stride)} cells"
+            f"the model answered {len(products)} boxes for {len(grid.strides_px)} cells"
         )
     found = as_float64(boxes[index])
-    found[:, 0] += grid.x[index]
-    found[:, 1] += grid.y[index]
     found[:, 2:] = np.exp(np.minimum(found[:, 2:], MOST_GROWTH))
-    found *= grid.stride[index, None]
+    found *= grid.strides_px[index]
+    found[:, :2] += grid.corners_px[index]
     scores = np.sqrt(as_float64(products[index]))
     return Candidates(corners_of_centres(found), scores, np.zeros(len(index)))
 

@@ -50,6 +50,7 @@ def test_the_number_of_rows_proves_the_strides(
         (300, 6, (320, 192), True),  # strides 16 and 32
         (300, 6, (640, 480), False),  # stride 32 alone
         (100, 6, (320, 320), False),
+        (20, 84, (64, 64), False),  # a table on its side
         (5, 6, (64, 64), False),  # strides 32 and 64 of a tiny picture
     ],
 )
@@ -65,11 +66,13 @@ def test_a_coarse_map_may_be_a_chance(
 
 def test_cells_come_row_by_row_the_finest_map_first() -> None:
     grid = grid_of((40, 20), (8, 16))
-    assert len(grid.x) == cell_count((40, 20), (8, 16)) == 5 * 3 + 3 * 2
-    np.testing.assert_array_equal(grid.x[:6], [0, 1, 2, 3, 4, 0])
-    np.testing.assert_array_equal(grid.y[:6], [0, 0, 0, 0, 0, 1])
-    np.testing.assert_array_equal(grid.x[15:], [0, 1, 2, 0, 1, 2])
-    np.testing.assert_array_equal(grid.stride, [8] * 15 + [16] * 6)
+    assert len(grid.corners_px) == cell_count((40, 20), (8, 16)) == 5 * 3 + 3 * 2
+    np.testing.assert_array_equal(grid.corners_px[:6, 0], [0, 8, 16, 24, 32, 0])
+    np.testing.assert_array_equal(grid.corners_px[:6, 1], [0, 0, 0, 0, 0, 8])
+    np.testing.assert_array_equal(
+        grid.corners_px[15:], [[0, 0], [16, 0], [32, 0], [0, 16], [16, 16], [32, 16]]
+    )
+    np.testing.assert_array_equal(grid.strides_px[:, 0], [8] * 15 + [16] * 6)
 
 
 def test_one_map_has_one_stride() -> None:

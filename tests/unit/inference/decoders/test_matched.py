@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tests.heads import HEADS, BoxXyxy
 from vidpipe.errors import InferenceError
 from vidpipe.inference.decoders.families import choose_family
-from vidpipe.inference.decoders.family import Decoder, DecodeRule
+from vidpipe.inference.decoders.family import Decoder, DecodeRule, Signature, TensorSpec
 from vidpipe.inference.geometry import geometry_of
 from vidpipe.inference.labels import LabelTable
 from vidpipe.inference.settings import Anchor, InputRecipe, Resize
@@ -141,6 +141,18 @@ def test_outputs_of_another_shape_are_an_inference_error(title: str) -> None:
         decoder(title)([output[..., :3] for output in outputs], at)
     with pytest.raises(InferenceError):
         decoder(title)([np.zeros(()) for _ in outputs], at)
+
+
+def test_the_answers_for_several_pictures_are_an_inference_error() -> None:
+    spec = TensorSpec(frozenset({"out"}), (None, 300, 6), "f32")
+    signature = Signature(inputs=(), outputs=(spec,), picture_wh=(640, 640))
+    rule = DecodeRule(0.4, 1.0, LABELS, None, (640, 640))
+    decode = choose_family("yolo-e2e", signature, "m").decoder(signature, rule)
+    at = geometry_of((640, 640), (640, 640), InputRecipe())
+    assert len(decode([np.zeros((1, 300, 6), np.float32)], at)) == 0
+    for count in (0, 2):
+        with pytest.raises(InferenceError, match="promised out"):
+            decode([np.zeros((count, 300, 6), np.float32)], at)
 
 
 def within_the_frame(found: Detections, frame_wh: tuple[int, int], least: float) -> None:
