@@ -1,4 +1,4 @@
-"""Tiny detectors with layers and weights, which can be quantised; graphs as exporters write them."""
+"""A tiny detector with layers and weights, which can be quantised, as an exporter writes it."""
 
 from __future__ import annotations
 

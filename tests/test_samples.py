@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -119,6 +120,28 @@ def test_people_are_counted_by_the_minute_of_each_stream(tmp_path: Path) -> None
         f"{stream:12} minute {minute:4}:  1.00 people on average, 1 at most"
         for stream, minute in [("hall", 0), ("hall", 1), ("hall", 2), ("yard", 0)]
     ]
+
+
+def test_an_interrupt_lets_the_minutes_so_far_be_printed(tmp_path: Path) -> None:
+    sample = ROOT / "samples" / "count-per-minute"
+    model = f"models.person={{path: '{saved(ssd_rows([ROW]), tmp_path)}', {LABELS}}}"
+    endless = "streams.yard.source=synthetic:people?size=64x48&fps=50"
+    short = "streams.hall.source=synthetic:people?size=64x48&fps=5&seconds=70"
+    with subprocess.Popen(
+        [sys.executable, "-u", sample / "run.py", sample / "config.yml", model, endless, short],
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()  # a minute has passed: it is at work
+        process.send_signal(signal.SIGINT)
+        rest = process.stdout.read()
+    assert process.returncode == 0
+    streams = [line.split()[0] for line in (first + rest).splitlines()]
+    assert {"hall", "yard"} == set(streams)
 
 
 @pytest.fixture(scope="module")

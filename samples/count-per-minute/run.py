@@ -5,6 +5,7 @@ python samples/count-per-minute/run.py samples/count-per-minute/config.yml [KEY=
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -50,6 +51,8 @@ def _minute(stream: str, minute: int, counts: list[int]) -> Minute:
 if __name__ == "__main__":
     config = load_config(sys.argv[1], sys.argv[2:])
     with Pipeline(config, with_pictures=False) as pipeline:
+        # Ctrl+C: what is on its way is still counted, and then the loop ends.
+        signal.signal(signal.SIGINT, lambda *_: pipeline.stop())
         for stream, minute, mean, most in minutes(pipeline):
             print(f"{stream:12} minute {minute:4}: {mean:5.2f} people on average, {most} at most")
     for failure in pipeline.failures:

@@ -79,13 +79,18 @@ class AccuracyControl:
     max_drop: float = 0.01
 
 
+def is_quantizer_there() -> bool:
+    """Return True if NNCF is installed."""
+    return nncf is not None
+
+
 def require_quantizer() -> None:
     """Check that NNCF is installed.
 
     Raises:
         UsageError: It isn't.
     """
-    if nncf is None:
+    if not is_quantizer_there():
         raise UsageError(
             "quantising needs NNCF, which is not installed: pip install 'vidpipe[quantize]'"
         )
