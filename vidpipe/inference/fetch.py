@@ -190,12 +190,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _bytes_in(folder: Path) -> int:
+    """Return what a folder holds at the moment; pip makes and removes folders in it meanwhile."""
     total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size if path.is_file() else 0
-        except OSError:  # pip has moved it meanwhile
-            continue
+    for where, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                total += Path(where, name).stat().st_size
     return total
 
 

