@@ -15,6 +15,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
