@@ -352,6 +352,40 @@ def test_a_callback_may_close_its_pipeline(model: Path) -> None:
     assert pipelines[0].exit_code == 0
 
 
+def test_a_close_and_a_close_by_the_callback_do_not_wait_for_one_another(model: Path) -> None:
+    pipelines: list[Pipeline] = []
+    reached = threading.Event()
+
+    def on_result(result: FrameResult) -> None:
+        if result.frame.number == 5:
+            reached.set()
+            wait_until(lambda: pipelines[0]._closer is not None, "the other close", 30)
+            pipelines[0].close()
+
+    pipelines.append(Pipeline(document(model, ENDLESS), on_result))
+    pipelines[0].start()
+    assert reached.wait(30)
+    pipelines[0].close(5)
+    assert pipelines[0].lost == []
+
+
+def test_a_wait_is_over_once_the_last_result_has_been_seen_to(model: Path) -> None:
+    gate = threading.Event()
+    seen: list[int] = []
+
+    def on_result(result: FrameResult) -> None:
+        if result.frame.number == FRAMES - 1:
+            gate.wait()
+        seen.append(result.frame.number)
+
+    with Pipeline(document(model, SCENE), on_result) as pipeline:
+        wait_until(lambda: pipeline.is_done, "the end of the stream", 30)
+        assert not pipeline.wait(0.05)
+        gate.set()
+        assert pipeline.wait()
+        assert seen == list(range(FRAMES))
+
+
 def test_a_callback_that_hangs_does_not_hold_the_close(model: Path) -> None:
     gate, reached = threading.Event(), threading.Event()
 
@@ -362,8 +396,10 @@ def test_a_callback_that_hangs_does_not_hold_the_close(model: Path) -> None:
     pipeline = Pipeline(document(model, ENDLESS), on_result)
     pipeline.start()
     assert reached.wait(30)
+    wait_until(lambda: pipeline.stats()["s0"].processed > 8, "its sink to wait for it", 30)
     pipeline.close(0.2)
-    assert any("vp-results did not end" in text for text in pipeline.lost)
+    assert "vp-results did not end" in pipeline.lost
+    assert not any("vp-results-s0" in text for text in pipeline.lost)  # its sink was let go
     assert pipeline.exit_code == 3
     with pytest.raises(vidpipe.StopForcedError, match="vp-results"):
         pipeline.raise_for_failures()
@@ -613,6 +649,8 @@ def test_a_second_interrupt_hurries_a_close_and_leaves_no_thread(model: Path) ->
     pipeline.start(with_results=False)
     assert reached.wait(30)
     me = threading.get_ident()
+    # not the default where tests run in the background
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.2, signal.pthread_kill, (me, signal.SIGINT))
     timer.start()
     try:
@@ -621,6 +659,7 @@ def test_a_second_interrupt_hurries_a_close_and_leaves_no_thread(model: Path) ->
     finally:
         gate.set()
         timer.join()
+        signal.signal(signal.SIGINT, before)
     assert pipeline.exit_code == 3
 
 

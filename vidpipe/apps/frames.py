@@ -13,7 +13,7 @@ from vidpipe.apps.spread import Spread, chosen, shares
 from vidpipe.errors import SourceError
 from vidpipe.inference.cache import Progress
 from vidpipe.inference.preprocess import InputFiller
-from vidpipe.inference.quantize import Sample
+from vidpipe.inference.samples import Sample
 from vidpipe.interfaces import Reader
 from vidpipe.runtime.supervisor import ThreadGroup
 from vidpipe.sources.opening import SourceSpec, open_reader

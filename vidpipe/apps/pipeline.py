@@ -347,7 +347,6 @@ class Pipeline:
             self._delivery.close()
         try:
             if self._engine.phase is Phase.BUILT:
-                self._delivery.close()
                 self._engine.discard()
             else:
                 self._stop_engine(timeout_s)

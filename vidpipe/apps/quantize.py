@@ -17,15 +17,15 @@ from vidpipe.config.load import load_config
 from vidpipe.config.schema import Config
 from vidpipe.errors import SourceCause, SourceError, UsageError
 from vidpipe.inference.cache import Progress
+from vidpipe.inference.choice import quantize_best
 from vidpipe.inference.model import Detector, read_detector
 from vidpipe.inference.preprocess import InputFiller
 from vidpipe.inference.quantize import (
     AccuracyControl,
-    Sample,
-    quantize,
     require_float,
     require_quantizer,
 )
+from vidpipe.inference.samples import Sample
 from vidpipe.inference.saving import require_new, saved_apart
 from vidpipe.inference.settings import DetectorSettings
 from vidpipe.inference.worth import LOW_CONFIDENCE, Worth, weigh
@@ -122,7 +122,7 @@ def run_quantize(request: QuantizeRequest, console: Console) -> QuantizeReport:
         used, held_back = _divided(gathered.samples, gathered.failures)
         control = _control(labelled, request.max_drop, detector)
         details = {"quantised_from": path.name, "quantised_on": f"{len(used)} frames"}
-        graph = quantize(detector, used, control, progress, details=details)
+        graph = quantize_best(detector, used, control, progress, details=details)
         with saved_apart(graph, target) as part:
             before, after = weigh(detector, part, held_back, labelled, progress)
     after = replace(after, path=target)

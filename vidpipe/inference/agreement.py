@@ -52,6 +52,12 @@ class Agreement:
         """Return the share of the reported that the original hasn't, None of none."""
         return self.invented[index] / self.reported if self.reported else None
 
+    @property
+    def disagreement(self) -> float:
+        """One figure to choose by: 0 for the same answers, and more for each kind of difference."""
+        lost = 1.0 - self.found[0] / self.expected if self.expected else 0.0
+        return lost + (self.invented_share(0) or 0.0) + (self.score_difference or 0.0)
+
 
 def overlaps(a_xyxy: NDArray[np.float32], b_xyxy: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return the (A, B) intersections over unions; 0 where both boxes are empty."""

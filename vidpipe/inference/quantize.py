@@ -13,6 +13,7 @@ import io
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,11 @@ from loguru import logger
 from numpy.typing import NDArray
 from openvino import opset13 as ops
 
-from vidpipe.errors import InferenceError, ModelError, UsageError
+from vidpipe.errors import ModelError, UsageError
 from vidpipe.inference.accuracy import mean_average_precision
 from vidpipe.inference.cache import Progress, no_progress
 from vidpipe.inference.decoders.family import Output
 from vidpipe.inference.fusing import fuse, has_attention, is_quantised, post_processing
-from vidpipe.inference.geometry import Geometry
 from vidpipe.inference.graph import (
     PictureInput,
     embed_preprocessing,
@@ -34,33 +34,27 @@ from vidpipe.inference.graph import (
     reason_of,
     take_constants,
 )
-from vidpipe.inference.model import CompiledDetector, Detector
+from vidpipe.inference.model import Detector
+from vidpipe.inference.samples import Sample
 from vidpipe.inference.stamp import stamp
-from vidpipe.types import Detections, Pixels
 
 try:
     import nncf
+    from nncf.quantization.range_estimator import RangeEstimatorParametersSet
 except ImportError:
     nncf = None
 
-_ANSWER_S = 60.0
 _RANKED = 60
 """Labelled pictures that each layer's harm is judged by; all of them judge the whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One frame as a model sees it.
+class Ranges(StrEnum):
+    """How the range of a value is taken from many frames; which is better hangs on the model."""
 
-    Attributes:
-        pixels: (H, W, 3) uint8 BGR, of the model's input size.
-        geometry: Where the frame lies in it.
-        truth: What is to be seen, in pixels of the frame, where that is known.
-    """
-
-    pixels: Pixels
-    geometry: Geometry
-    truth: Detections | None = None
+    MEAN = "mean"
+    """The mean of the frames' extremes: what is rare is cut off, and what is common is exact."""
+    WIDEST = "widest"
+    """The extremes of all frames: nothing is cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +109,7 @@ def quantize(
     control: AccuracyControl | None = None,
     progress: Progress = no_progress,
     *,
+    ranges: Ranges = Ranges.MEAN,
     details: Mapping[str, str] | None = None,
 ) -> ov.Model:
     """Return a detector's graph in INT8, as it is to be saved: stamped with how it is used.
@@ -126,6 +121,7 @@ def quantize(
         samples: Frames to take the ranges of values from.
         control: Labelled frames to be held to, or None.
         progress: Told how far it is.
+        ranges: How ranges are taken from the frames.
         details: Further texts for the file.
 
     Raises:
@@ -145,12 +141,22 @@ def quantize(
         "ignored_scope": nncf.IgnoredScope(names=post_processing(graph), validate=False),
         "model_type": nncf.ModelType.TRANSFORMER if has_attention(graph) else None,
     }
+    tuning = nncf.AdvancedQuantizationParameters()
+    if ranges is Ranges.WIDEST:
+        tuning.activations_range_estimator_params = RangeEstimatorParametersSet.MINMAX
     try:
         with _quiet():
             if control is None:
-                quantised = nncf.quantize(graph, calibration, **options)
+                quantised = nncf.quantize(graph, calibration, advanced_parameters=tuning, **options)
             else:
-                quantised = _controlled(graph, calibration, control, show, progress, options)
+                quantised = _controlled(
+                    graph,
+                    calibration,
+                    control,
+                    show,
+                    progress,
+                    {"advanced_quantization_parameters": tuning, **options},
+                )
     except Exception as error:
         raise ModelError(f"model {name}: it can't be quantised: {reason_of(error)}") from error
     if not is_quantised(quantised):
@@ -165,30 +171,6 @@ def quantize(
         more={"quantised_by": f"nncf {nncf.__version__}", **(details or {})},
     )
     return quantised
-
-
-def answers(
-    compiled: CompiledDetector,
-    samples: Sequence[Sample],
-    step: str = "comparing",
-    progress: Progress = no_progress,
-) -> list[Detections]:
-    """Return what a detector finds in each sample.
-
-    Raises:
-        InferenceError: The device failed, or its answer can't be read.
-    """
-    found = []
-    request = compiled.create_request()
-    for number, sample in enumerate(samples):
-        progress(step, number, len(samples))
-        request.tensor[:] = sample.pixels
-        request.start()
-        if not request.wait(_ANSWER_S):
-            request.cancel()
-            raise InferenceError(f"model {compiled.name}: no answer within {_ANSWER_S:g} s")
-        found.append(compiled.decode(request, sample.geometry))
-    return found
 
 
 def _plain_graph(detector: Detector) -> tuple[ov.Model, dict[str, Output]]:

@@ -23,7 +23,7 @@ from vidpipe.inference.model import (
     compile_detector,
     read_detector,
 )
-from vidpipe.inference.quantize import Sample, answers
+from vidpipe.inference.samples import Sample, answers
 from vidpipe.inference.settings import DetectorSettings, InputSettings, Precision
 
 LOW_CONFIDENCE = 0.05

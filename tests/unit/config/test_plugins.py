@@ -111,12 +111,14 @@ def test_two_streams_may_share_what_a_plugin_calls_its_path() -> None:
 @pytest.mark.usefixtures("acme")
 def test_a_secret_among_a_plugin_s_keys_is_not_shown() -> None:
     text = one_stream(
-        "outputs: [{type: csv, password: hunter22, url: 'ftp://me:swordfish@h/', key: '${KEY}'}]"
+        "outputs: [{type: csv, password: hunter22, url: 'ftp://me:swordfish@h/', key: '${KEY}',"
+        " salt: pepper99}]"
     )
     config = load(text, environ={"KEY": "opensesame"})
     for word in ("hunter22", "swordfish", "opensesame"):
         assert word not in repr(config)
         assert word not in redact(f"it was {word}")
+    assert "pepper99" not in repr(config)  # only the plugin knows whether it is one
 
 
 @pytest.mark.usefixtures("acme")
