@@ -25,9 +25,12 @@ app = typer.Typer(
     help="Watch many cameras at once: detection on all of them through one OpenVINO pool.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: loading what draws it takes longer than all else
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-models_app = typer.Typer(help="The zoo: list, fetch and inspect models.", no_args_is_help=True)
+models_app = typer.Typer(
+    help="The zoo: list, fetch and inspect models.", no_args_is_help=True, rich_markup_mode=None
+)
 app.add_typer(models_app, name="models")
 
 ConfigPath = Annotated[Path, typer.Argument(metavar="CONFIG", help="The configuration file.")]
