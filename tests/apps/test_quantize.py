@@ -186,6 +186,8 @@ def test_a_file_that_exists_is_never_overwritten(tmp_path: Path) -> None:
 
 @needs_nncf
 @pytest.mark.realdata
+@pytest.mark.slow  # quantising a real model takes minutes where the cores are busy
+@pytest.mark.timeout(900)
 def test_a_real_detector_finds_the_same_in_int8(tmp_path: Path) -> None:
     data = os.environ.get("VIDPIPE_TEST_DATA")
     if not data:
