@@ -31,7 +31,7 @@ def clips(folder: Path, frames: int = 30) -> list[Path]:
 
 
 def quantize(folder: Path, *arguments: str | Path) -> Finished:
-    return vidpipe(*QUANTIZE, *arguments, cwd=folder, timeout_s=100)
+    return vidpipe(*QUANTIZE, *arguments, cwd=folder, timeout_s=800)
 
 
 @needs_nncf
