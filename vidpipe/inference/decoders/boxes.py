@@ -44,16 +44,25 @@ def best_of_rows(scores: Output, confidence: float) -> Best:
         scores: (N, C).
         confidence: The least score.
     """
+    index = rows_above(scores, confidence)
+    if not len(index):
+        return index, index, np.zeros(0, scores.dtype)
+    return index, *best_classes(scores[index])
+
+
+def rows_above(scores: Output, confidence: float) -> NDArray[np.intp]:
+    """Return the rows, ascending, that have a score of at least the confidence in (N, C)."""
     hits = np.flatnonzero(scores >= confidence)
-    if not len(hits):
-        return hits, hits, np.zeros(0, scores.dtype)
-    hits //= scores.shape[1]
-    is_first = np.ones(len(hits), np.bool_)
-    np.not_equal(hits[1:], hits[:-1], out=is_first[1:])
-    index = hits[is_first]
-    chosen = scores[index]
-    ids = chosen.argmax(axis=1)
-    return index, ids, chosen[np.arange(len(index)), ids]
+    if len(hits):
+        hits //= scores.shape[1]
+        hits = hits[np.concatenate(([True], hits[1:] != hits[:-1]))]
+    return hits
+
+
+def best_classes(scores: Output) -> tuple[NDArray[np.intp], Output]:
+    """Return each row's best class and its score, of (K, C)."""
+    ids = scores.argmax(axis=1)
+    return ids, scores[np.arange(len(ids)), ids]
 
 
 def best_objects(rows: Output, class_count: int, confidence: float) -> Best:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vidpipe.errors import InferenceError
-from vidpipe.inference.decoders.boxes import best_of_rows
+from vidpipe.inference.decoders.boxes import best_classes, best_of_rows, rows_above
 from vidpipe.inference.decoders.family import DecodeRule, Output, Signature, as_float64
 from vidpipe.inference.decoders.grid import (
     Grid,
@@ -135,26 +135,27 @@ def _read_pairs(
 ) -> Candidates | None:
     grid = grid_of(rule.input_wh, strides)
     offset = 0
-    indices, classes, scores, bins = [], [], [], []
+    indices, scores, bins = [], [], []
     for level in range(len(strides)):
         of_classes, distances = outputs[2 * level][0], outputs[2 * level + 1][0]
         if len(of_classes) != len(distances):
             raise InferenceError(
                 f"the model answered {len(of_classes)} scores and {len(distances)} distances"
             )
-        index, ids, best = best_of_rows(of_classes, rule.confidence)
+        index = rows_above(of_classes, rule.confidence)
         if len(index):
             indices.append(index + offset)
-            classes.append(ids)
-            scores.append(best)
+            scores.append(of_classes[index])
             bins.append(distances[index])
         offset += len(of_classes)
     if offset != len(grid.strides_px):
         raise InferenceError(f"the model answered {offset} boxes for {len(grid.strides_px)} cells")
     if not indices:
         return None
+    # The few rows of all maps at once: three maps would take three times the calls.
     boxes = _boxes(grid, np.concatenate(indices), np.concatenate(bins), is_plus=_PLUS in strides)
-    return Candidates(boxes, np.concatenate(scores), np.concatenate(classes))
+    ids, best = best_classes(np.concatenate(scores))
+    return Candidates(boxes, best, ids)
 
 
 def _read_joined(
