@@ -35,6 +35,7 @@ class ClipSpec:
         rotation_ccw_deg: Counterclockwise rotation of the display matrix, or None for none.
         pts: The timestamp of each frame in 1/1000 s, or None for 25 frames a second.
         with_sound: Add a silent sound track, longer than the video by so many seconds.
+        is_sound_first: The sound is the container's first stream.
     """
 
     frames: int = 10
@@ -49,6 +50,7 @@ class ClipSpec:
     rotation_ccw_deg: int | None = None
     pts: Callable[[int], int] | None = None
     with_sound: float | None = None
+    is_sound_first: bool = False
 
 
 _FAST = {"preset": "veryfast"}
@@ -68,6 +70,8 @@ def write_clip(path: Path, spec: ClipSpec | None = None) -> Path:
     width, height = spec.size_wh
     with av.open(str(path), "w", container_options=dict(spec.container)) as out:
         out.metadata.update(spec.metadata)
+        has_sound = spec.with_sound is not None
+        sound = out.add_stream("aac", rate=8000) if has_sound and spec.is_sound_first else None
         stream = cast(
             "VideoStream", out.add_stream(spec.codec, rate=25, options={**_FAST, **spec.encoder})
         )
@@ -78,7 +82,8 @@ def write_clip(path: Path, spec: ClipSpec | None = None) -> Path:
             stream.codec_context.time_base = Fraction(1, 1000)
         if spec.rotation_ccw_deg is not None:
             stream.set_display_rotation(spec.rotation_ccw_deg)
-        sound = out.add_stream("aac", rate=8000) if spec.with_sound is not None else None
+        if has_sound and sound is None:
+            sound = out.add_stream("aac", rate=8000)
         for number in range(spec.frames):
             frame = _frame(spec, number)
             out.mux(stream.encode(frame))

@@ -32,7 +32,10 @@ def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
 
 @contextmanager
 def started(
-    *arguments: str | Path, cwd: Path, environ: Mapping[str, str] | None = None
+    *arguments: str | Path,
+    cwd: Path,
+    environ: Mapping[str, str] | None = None,
+    is_own_group: bool = False,
 ) -> Iterator[subprocess.Popen[str]]:
     """Start `vidpipe ARGUMENTS`; it is gone at the end, whatever happens."""
     process = subprocess.Popen(
@@ -43,6 +46,7 @@ def started(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=is_own_group,
     )
     try:
         yield process

@@ -34,6 +34,14 @@ def secrets_end_with_their_test(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vidpipe.runtime.logs._secrets", ())
 
 
+@pytest.fixture(scope="session", autouse=True)
+def compiled_models_stay_here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what the tests compile out of the user's own cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIDPIPE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture
 def clock() -> FakeClock:
     """Return a clock that only the test moves."""

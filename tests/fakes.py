@@ -142,6 +142,13 @@ class FakePool:
         """Return a credit."""
         self._credits.release()
 
+    def flush_in_s(self) -> float | None:
+        """Return None: frames go one by one."""
+        return None
+
+    def flush(self) -> None:
+        """Do nothing: nothing is gathered."""
+
     def close(self) -> None:
         """Wake the dispatcher for good."""
         self._is_closed = True

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import TracebackType
 
 from tests.builders import make_frame, make_source
@@ -174,7 +175,7 @@ class Plant:
             plan.seed,
         )
         self._dawdle = Dawdler(plan.seed, plan.longest_s)
-        self.dispatcher = Dispatcher(self.pool, self._emit, time.monotonic)
+        self.dispatcher = Dispatcher(self._emit, time.monotonic)
         self.fanouts: dict[str, Fanout] = {}
         for stream in streams:
             name, meter = stream.stream, self.meters[stream.stream]
@@ -213,7 +214,7 @@ class Plant:
             self.threads.spawn(f"work-{number}", self.workers.run)
         for number in range(2):
             self.threads.spawn(f"device-{number}", self.pool.run)
-        self.threads.spawn("dispatch", self.dispatcher.run)
+        self.threads.spawn("dispatch", partial(self.dispatcher.run, self.pool))
         self.threads.spawn("watch", self._watch)
         for stream in self.streams:
             self.threads.spawn(f"cap-{stream.stream}", self._producer(stream))

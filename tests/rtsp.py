@@ -29,20 +29,36 @@ def has_rtsp_server() -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Camera:
+    """What a server shows: ``h264`` or ``h265``, width x height."""
+
+    codec: str = "h264"
+    size: str = "320x240"
+
+
+@dataclass(frozen=True, slots=True)
 class RtspServer:
     """A running server: a 320x240 picture at 25 frames a second under ``/cam``."""
 
     port: int
     process: subprocess.Popen[str]
+    scheme: str = "rtsp"
 
     def url(self, path: str = "cam", userinfo: str = "") -> str:
         """Return an address on it; ``userinfo`` is ``user:password``, percent-encoded."""
-        return f"rtsp://{userinfo}{'@' if userinfo else ''}127.0.0.1:{self.port}/{path}"
+        return f"{self.scheme}://{userinfo}{'@' if userinfo else ''}127.0.0.1:{self.port}/{path}"
 
     def kill(self) -> None:
         """End it at once: its connections are closed by the system."""
         self.process.kill()
         self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        self.process.send_signal(signal.SIGCONT)
 
     def freeze(self) -> None:
         """Stop it without closing its connections: a camera that has gone silent."""
@@ -50,11 +66,29 @@ class RtspServer:
 
 
 @contextmanager
-def rtsp_server(username: str = "", password: str = "", *, port: int = 0) -> Iterator[RtspServer]:
-    """Run a server on a port of the loopback interface; with a name, it asks for it."""
-    login = [username, password] if username else []
+def rtsp_server(
+    username: str = "",
+    password: str = "",
+    *,
+    port: int = 0,
+    camera: Camera | None = None,
+    tls: Path | None = None,
+) -> Iterator[RtspServer]:
+    """Run a server on a port of the loopback interface; with a name, it asks for it.
+
+    Args:
+        username: Whom it lets in; empty for everybody.
+        password: Theirs.
+        port: 0 for any that is free.
+        camera: What it shows.
+        tls: A certificate and its key in one PEM file; None: it doesn't encrypt.
+    """
+    camera = camera or Camera()
+    options = ["--codec", camera.codec, "--size", camera.size]
+    options += ["--tls", str(tls)] if tls else []
+    login = ["--", username, password] if username else []
     process = subprocess.Popen(
-        [_PYTHON, _SCRIPT, str(port), *login],
+        [_PYTHON, _SCRIPT, *options, str(port), *login],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -65,6 +99,6 @@ def rtsp_server(username: str = "", password: str = "", *, port: int = 0) -> Ite
             assert process.stdout is not None
             word, number = process.stdout.readline().split()
             assert word == "port"
-            yield RtspServer(int(number), process)
+            yield RtspServer(int(number), process, "rtsps" if tls else "rtsp")
         finally:
             process.kill()

@@ -1,14 +1,15 @@
 """A real RTSP camera for tests: run by the system's python3, which has GStreamer's bindings.
 
-    python3 rtsp_server.py PORT [USER PASSWORD]
+    python3 rtsp_server.py PORT [--tls PEM] [--codec h264|h265] [--size WxH] [USER PASSWORD]
 
-Serves a test picture, H.264 320x240 at 25 frames a second, at /cam on a port of the loopback
-interface (0 takes a free one), and prints ``port N`` once it is ready. Ends when its standard input
-is closed.
+Serves a test picture, H.264 320x240 at 25 frames a second unless told otherwise, at /cam on a port
+of the loopback interface (0 takes a free one), and prints ``port N`` once it is ready. Ends when
+its standard input is closed. With a certificate and its key in one file it speaks TLS.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import threading
 from typing import Any
@@ -18,24 +19,30 @@ import gi  # type: ignore[import-not-found]  # the system's, unknown to this env
 gi.require_version("Gst", "1.0")
 gi.require_version("GstRtspServer", "1.0")
 from gi.repository import (  # type: ignore[import-not-found]  # noqa: E402 - versions come first
+    Gio,
     GLib,
     Gst,
     GstRtspServer,
 )
 
-LAUNCH = (
-    "( videotestsrc is-live=true pattern=ball ! video/x-raw,width=320,height=240,framerate=25/1 "
-    "! x264enc tune=zerolatency speed-preset=ultrafast key-int-max=12 ! rtph264pay name=pay0 )"
-)
+CODECS = {
+    "h264": "x264enc tune=zerolatency speed-preset=ultrafast key-int-max=12 ! rtph264pay name=pay0",
+    "h265": "x265enc tune=zerolatency speed-preset=ultrafast key-int-max=12 ! rtph265pay name=pay0",
+}
 
 
-def require_login(server: Any, factory: Any, username: str, password: str) -> None:
+def launch_line(codec: str, size: str) -> str:
+    """Return GStreamer's description of a camera."""
+    width, height = size.split("x")
+    caps = f"video/x-raw,width={width},height={height},framerate=25/1"
+    return f"( videotestsrc is-live=true pattern=ball ! {caps} ! {CODECS[codec]} )"
+
+
+def require_login(auth: Any, factory: Any, username: str, password: str) -> None:
     """Let in only who knows the password."""
-    auth = GstRtspServer.RTSPAuth()
     token = GstRtspServer.RTSPToken()
     token.set_string("media.factory.role", "viewer")
     auth.add_basic(GstRtspServer.RTSPAuth.make_basic(username, password), token)
-    server.set_auth(auth)
     permissions = GstRtspServer.RTSPPermissions()
     for right in ("media.factory.access", "media.factory.construct"):
         permissions.add_permission_for_role("viewer", right, True)  # noqa: FBT003 - GStreamer's
@@ -44,15 +51,27 @@ def require_login(server: Any, factory: Any, username: str, password: str) -> No
 
 def main() -> None:
     """Serve until the one who started this is gone."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("port")
+    parser.add_argument("login", nargs="*")
+    parser.add_argument("--tls")
+    parser.add_argument("--codec", default="h264")
+    parser.add_argument("--size", default="320x240")
+    wanted = parser.parse_args()
     Gst.init(None)
     server = GstRtspServer.RTSPServer()
     server.set_address("127.0.0.1")
-    server.set_service(sys.argv[1])
+    server.set_service(wanted.port)
     factory = GstRtspServer.RTSPMediaFactory()
-    factory.set_launch(LAUNCH)
+    factory.set_launch(launch_line(wanted.codec, wanted.size))
     factory.set_shared(True)
-    if len(sys.argv) == 4:
-        require_login(server, factory, sys.argv[2], sys.argv[3])
+    if wanted.login or wanted.tls:
+        auth = GstRtspServer.RTSPAuth()
+        if wanted.tls:
+            auth.set_tls_certificate(Gio.TlsCertificate.new_from_file(wanted.tls))
+        if wanted.login:
+            require_login(auth, factory, *wanted.login)
+        server.set_auth(auth)
     server.get_mount_points().add_factory("/cam", factory)
     server.attach(None)
     loop = GLib.MainLoop()

@@ -14,11 +14,13 @@ import numpy as np
 import pytest
 import yaml
 
+from tests.broker import broker, has_mosquitto, subscriber
 from tests.command import ROOT, Finished, environment, vidpipe
-from tests.graphs import saved, ssd_rows
+from tests.graphs import fixed_outputs, saved, ssd_rows
+from tests.threads import wait_until
 
-IN_PYTHON = {"custom-sink", "count-per-minute", "plugin-package"}
-"""Run by tests of their own: by a program, or with a package installed."""
+IN_PYTHON = {"custom-sink", "count-per-minute", "plugin-package", "events-mqtt"}
+"""Run by tests of their own: by a program, with a package installed, with a broker."""
 SAMPLES = sorted(
     path.parent.name
     for path in ROOT.glob("samples/*/config.yml")
@@ -57,6 +59,29 @@ def test_a_sample_runs(name: str, tmp_path: Path) -> None:
         assert len(lines) >= 2 * 5
         assert json.loads(lines[0])["detections"][0]["score"] == pytest.approx(0.9, abs=1e-4)
         assert list((tmp_path / "out").glob(f"{stream}*.mp4"))
+
+
+@pytest.mark.mqtt
+@pytest.mark.skipif(not has_mosquitto(), reason="needs mosquitto")
+def test_events_reach_the_broker_of_the_sample(tmp_path: Path) -> None:
+    folder = tmp_path / "events-mqtt"
+    shutil.copytree(ROOT / "samples" / "events-mqtt", folder)
+    model = saved(ssd_rows([ROW]), tmp_path)
+    changes = [f"models.person={{path: '{model}', {LABELS}}}"]
+    changes += [
+        f"streams.{stream}.source=synthetic:people?size=320x240&seconds=2"
+        for stream in ("gate", "yard")
+    ]
+    arguments = [word for change in changes for word in ("--set", change)]
+    with broker(tmp_path) as place, subscriber(place) as heard:
+        environ = {"MQTT_URL": place.url}
+        (folder / "secrets.env").write_text("", encoding="utf-8")
+        done = vidpipe("run", folder / "config.yml", *arguments, cwd=tmp_path, environ=environ)
+        assert done.code == 0, done.err
+        wait_until(lambda: len(heard.messages) == 4, "all arrive")
+    assert {event["stream"] for event in heard.events} == {"gate", "yard"}
+    status = [payload for topic, payload, _ in heard.messages if topic == "site/vidpipe"]
+    assert status == [b"online", b"offline"]
 
 
 def test_the_first_run_counts_people(tmp_path: Path) -> None:
@@ -188,6 +213,46 @@ def test_an_installed_package_adds_a_source_and_an_output(
     assert [json.loads(line)["pts"] for line in lines] == [0.0, 2.0, 4.0]
 
 
+def test_a_package_s_output_takes_the_next_free_name(tmp_path: Path, plugin_site: Path) -> None:
+    for _ in range(2):
+        done = run_plugins(tmp_path, plugin_site, "run")
+        assert done.code == 0, done.err
+        assert "frames a second" not in done.err  # its source has timestamps
+    first, second = (tmp_path / "out" / f"album{end}.csv" for end in ("", "-2"))
+    assert first.read_text() == second.read_text() != ""
+
+
+def test_a_package_s_family_reads_a_model(tmp_path: Path, plugin_site: Path) -> None:
+    rows = np.array([[[1, 0.9, 0.5, 0.5, 0.5, 0.25], [0, 0.1, 0.5, 0.5, 0.5, 0.5]]], np.float32)
+    path = saved(fixed_outputs({"rows": rows}), tmp_path, "rows")
+    model = f"models.person={{path: '{path}', decoder: centred-rows, {LABELS}}}"
+    done = run_plugins(tmp_path, plugin_site, "run", model)
+    assert done.code == 0, done.err
+    lines = (tmp_path / "out" / "album.jsonl").read_text().splitlines()
+    (found,) = json.loads(lines[0])["detections"]
+    assert found["label"] == "person"
+    assert found["box"] == pytest.approx([16, 18, 48, 30], abs=0.01)
+
+
+@pytest.mark.parametrize("name", ["count-per-minute", "custom-sink"])
+@pytest.mark.parametrize(("words", "told"), [((), "usage: "), (("none.yml",), "none.yml")])
+def test_a_program_without_its_configuration_says_how_it_is_called(
+    tmp_path: Path, name: str, words: tuple[str, ...], told: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "samples" / name / "run.py", *words],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_check_looks_at_what_packages_add(tmp_path: Path, plugin_site: Path) -> None:
     done = run_plugins(tmp_path, plugin_site, "check")
     assert done.code == 0, done.err
@@ -216,6 +281,8 @@ def test_without_the_package_its_names_are_told_as_unknown(tmp_path: Path) -> No
     assert done.code == 2
     assert "unknown output type 'csv'" in done.err
     assert "known ones: video, jsonl" in done.err
+    assert "no source is called slideshow" in done.err
+    assert "is its package installed?" in done.err
 
 
 def test_a_package_that_is_broken_harms_only_what_uses_it(

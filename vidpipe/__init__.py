@@ -36,14 +36,25 @@ if TYPE_CHECKING:
         UsageError,
         VidpipeError,
     )
+    from vidpipe.inference.decoders.family import (
+        Decoder,
+        DecodeRule,
+        Family,
+        Signature,
+        TensorSpec,
+    )
+    from vidpipe.inference.geometry import Geometry
+    from vidpipe.inference.settings import InputRecipe
     from vidpipe.interfaces import Reader, Sink, SinkPlugin, SourcePlugin
     from vidpipe.outputs.lines import line_from_result
+    from vidpipe.outputs.naming import claim_path
     from vidpipe.pixels import bgr_from_picture, bgr_resized, picture_from_bgr
     from vidpipe.runtime.meters import StreamStats
     from vidpipe.types import (
         CaptureReport,
         Decoded,
         Detections,
+        DropCause,
         Frame,
         FrameResult,
         Picture,
@@ -59,19 +70,26 @@ __all__ = [
     "CaptureReport",
     "Config",
     "ConfigError",
+    "DecodeRule",
     "Decoded",
+    "Decoder",
     "Detections",
+    "DropCause",
     "Failure",
+    "Family",
     "Fault",
     "FetchError",
     "Frame",
     "FrameResult",
+    "Geometry",
     "InferenceError",
+    "InputRecipe",
     "ModelError",
     "Picture",
     "Pipeline",
     "PluginError",
     "Reader",
+    "Signature",
     "Sink",
     "SinkError",
     "SinkPlugin",
@@ -85,12 +103,14 @@ __all__ = [
     "StopForcedError",
     "StreamState",
     "StreamStats",
+    "TensorSpec",
     "UsageError",
     "Verdict",
     "VidpipeError",
     "__version__",
     "bgr_from_picture",
     "bgr_resized",
+    "claim_path",
     "line_from_result",
     "load_config",
     "picture_from_bgr",
@@ -121,7 +141,17 @@ _HOMES = {
         "SinkPlugin",
         "SourcePlugin",
     ),
+    "vidpipe.inference.decoders.family": (
+        "DecodeRule",
+        "Decoder",
+        "Family",
+        "Signature",
+        "TensorSpec",
+    ),
+    "vidpipe.inference.geometry": ("Geometry",),
+    "vidpipe.inference.settings": ("InputRecipe",),
     "vidpipe.outputs.lines": ("line_from_result",),
+    "vidpipe.outputs.naming": ("claim_path",),
     "vidpipe.pixels": (
         "bgr_from_picture",
         "bgr_resized",
@@ -132,6 +162,7 @@ _HOMES = {
         "CaptureReport",
         "Decoded",
         "Detections",
+        "DropCause",
         "Frame",
         "FrameResult",
         "Picture",

@@ -45,11 +45,8 @@ class Fault:
 
     def __str__(self) -> str:
         """The line that a person reads."""
-        return (
-            f"{self.place}: {self.key}: {self.message}"
-            if self.key
-            else f"{self.place}: {self.message}"
-        )
+        is_told = not self.key or self.place == f"--set {self.key}"
+        return f"{self.place}: " + ("" if is_told else f"{self.key}: ") + self.message
 
 
 class ConfigError(VidpipeError):

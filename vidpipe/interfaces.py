@@ -73,14 +73,10 @@ class RequestSlot(Protocol):
 
 
 class RequestPool(Protocol):
-    """Asynchronous requests of one compiled model, as its one dispatcher thread sees them."""
-
-    @property
-    def size(self) -> int:
-        """The number of requests."""
+    """The requests of one compiled model, as a dispatcher's thread sees them."""
 
     def acquire(self) -> RequestSlot | None:
-        """Wait for a free request; None once the pool is closed."""
+        """Wait for room for one frame; None once the pool is closed."""
 
     def submit(self, slot: RequestSlot, frame: Frame, sequence: int) -> None:
         """Fill the request's tensor with the frame and start it.
@@ -91,6 +87,12 @@ class RequestPool(Protocol):
 
     def give_back(self, slot: RequestSlot) -> None:
         """Return a slot that was not used."""
+
+    def flush_in_s(self) -> float | None:
+        """Return in how many seconds gathered frames must be started; None if none are waiting."""
+
+    def flush(self) -> None:
+        """Start the frames that have been gathered; the slot that was acquired last is void."""
 
 
 class ResultOutlet(Protocol):

@@ -15,6 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from vidpipe.errors import SourceCause
+
 Pixels: TypeAlias = NDArray[np.uint8]
 """A plane (H, W) or an interleaved picture (H, W, 3)."""
 
@@ -241,10 +243,20 @@ class StreamState(StrEnum):
     """What a stream's capture is doing."""
 
     CONNECTING = "connecting"
+    """Being opened, or open without a picture yet."""
     LIVE = "live"
+    """Frames come."""
+    STALLED = "stalled"
+    """It was live, and nothing has come for a while: not given up yet."""
     BACKING_OFF = "backing-off"
+    """A live source is down and rests before it is opened again."""
     FAILED = "failed"
+    """A recorded source can't be read; a live one refuses the password or isn't there, and is
+    tried again, but seldom."""
     ENDED = "ended"
+    """Nothing more will come: the end of a recording, or the run was stopped."""
+    DISABLED = "disabled"
+    """Nobody wants it for now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +269,10 @@ class CaptureReport:
         has_been_up: True once a frame has arrived.
         error: Why a recorded source failed, or why a live one is down; None if neither.
         info: What the source said of itself when it was last opened.
+        cause: The kind of that error.
+        since: When it came into this state, aware UTC.
+        last_frame_at: Monotonic seconds of its newest frame, or None before the first.
+        is_frozen: True while a live source repeats one picture, or its clock stands still.
     """
 
     state: StreamState
@@ -264,6 +280,34 @@ class CaptureReport:
     has_been_up: bool
     error: str | None
     info: SourceInfo | None
+    cause: SourceCause | None = None
+    since: datetime | None = None
+    last_frame_at: float | None = None
+    is_frozen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PoolReport:
+    """One pool of requests at one moment.
+
+    Attributes:
+        name: The pool's: the model's, with ``/latency`` or the stream's id behind it where a model
+            has several pools.
+        model: The model's name in the configuration.
+        requests: How many of its requests are ``free``, ``running`` and ``parked``.
+        is_ready: False while the device can't be trusted to answer.
+        batches: Batches started so far; 0 where frames go one by one.
+        batched_frames: Frames in them.
+        batch_places: Places that the compiled batches had for them.
+    """
+
+    name: str
+    model: str
+    requests: Mapping[str, int]
+    is_ready: bool
+    batches: int = 0
+    batched_frames: int = 0
+    batch_places: int = 0
 
 
 @dataclass(frozen=True, slots=True)

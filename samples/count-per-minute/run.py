@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from vidpipe import FrameResult, Pipeline, load_config
+from vidpipe import FrameResult, Pipeline, VidpipeError, load_config
 
 MINUTE_S = 60.0
 
@@ -48,13 +48,26 @@ def _minute(stream: str, minute: int, counts: list[int]) -> Minute:
     return Minute(stream, minute, sum(counts) / len(counts), max(counts))
 
 
-if __name__ == "__main__":
-    config = load_config(sys.argv[1], sys.argv[2:])
-    with Pipeline(config, with_pictures=False) as pipeline:
-        # Ctrl+C: what is on its way is still counted, and then the loop ends.
-        signal.signal(signal.SIGINT, lambda *_: pipeline.stop())
+def main() -> int:
+    """Print each minute as it ends; return the exit code."""
+    if len(sys.argv) < 2:
+        sys.exit(f"usage: {sys.argv[0]} CONFIG [KEY=VALUE ...]")
+    try:
+        pipeline = Pipeline(load_config(sys.argv[1], sys.argv[2:]), with_pictures=False)
+    except VidpipeError as exc:
+        sys.exit(str(exc))
+    # Ctrl+C: what is on its way is still counted, and then the loop ends.
+    signal.signal(signal.SIGINT, lambda *_: pipeline.stop())
+    with pipeline:
         for stream, minute, mean, most in minutes(pipeline):
             print(f"{stream:12} minute {minute:4}: {mean:5.2f} people on average, {most} at most")
     for failure in pipeline.failures:
         print(failure, file=sys.stderr)
-    sys.exit(pipeline.exit_code)
+    return pipeline.exit_code
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:  # while the model loads, there is nothing to count yet
+        sys.exit(130)

@@ -10,7 +10,14 @@ from pathlib import Path
 
 import cv2
 
-from vidpipe import FrameResult, Pipeline, SinkRequest, bgr_from_picture, load_config
+from vidpipe import (
+    FrameResult,
+    Pipeline,
+    SinkRequest,
+    VidpipeError,
+    bgr_from_picture,
+    load_config,
+)
 
 FOLDER = Path("out/crops")
 EVERY_S = 1.0
@@ -47,12 +54,21 @@ class CropSink:
         return self._paths
 
 
-if __name__ == "__main__":
-    config = load_config(sys.argv[1], sys.argv[2:])
-    pipeline = Pipeline(config, sinks=[CropSink])
+def main() -> int:
+    """Run the configuration with the sink added, and print what was written."""
+    if len(sys.argv) < 2:
+        sys.exit(f"usage: {sys.argv[0]} CONFIG [KEY=VALUE ...]")
+    try:
+        pipeline = Pipeline(load_config(sys.argv[1], sys.argv[2:]), sinks=[CropSink])
+    except VidpipeError as exc:
+        sys.exit(str(exc))
     pipeline.run()
     for path in pipeline.files:
         print(path)
     for failure in pipeline.failures:
         print(failure, file=sys.stderr)
-    sys.exit(pipeline.exit_code)
+    return pipeline.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -12,6 +12,7 @@ from typing import Any
 import av
 import pytest
 
+from tests.certificates import make_certificates
 from tests.command import ended, started, vidpipe, write_config
 from tests.graphs import saved, ssd_rows
 from tests.rtsp import has_rtsp_server, rtsp_server
@@ -117,3 +118,33 @@ def test_check_tells_cameras_that_answer_from_those_that_do_not(tmp_path: Path) 
     assert camera["first_frame_s"] > 0
     assert PASSWORD not in done.out + done.err
     assert "viewer" not in done.out + done.err
+
+
+def test_a_run_may_insist_that_every_camera_is_up(tmp_path: Path) -> None:
+    with rtsp_server("viewer", PASSWORD) as server:
+        up = write_config(tmp_path, cameras(tmp_path, server.url()))
+        done = vidpipe("run", up, "--require-all", "--duration", "6", cwd=tmp_path)
+        assert done.code == 0, done.err
+        both = write_config(tmp_path, cameras(tmp_path, server.url(), server.url("nowhere")))
+        refused = vidpipe("run", both, "--require-all", "--duration", "30", cwd=tmp_path)
+    assert refused.code == 2, refused.err
+    assert "c1: " in refused.err
+    assert "not this path" in refused.err
+
+
+def test_a_camera_may_speak_tls_and_has_to_prove_who_it_is_only_if_asked(tmp_path: Path) -> None:
+    made = make_certificates(tmp_path)
+    pem = tmp_path / "both.pem"
+    pem.write_bytes(made.cert.read_bytes() + made.key.read_bytes())
+    with rtsp_server("viewer", PASSWORD, tls=pem) as server:
+        config = cameras(tmp_path, *[server.url()] * 3)
+        secure = config["defaults"]["connect"]
+        for stream, tls in zip(
+            config["streams"],
+            ({}, {"verify": True}, {"verify": True, "ca": str(made.ca)}),
+            strict=True,
+        ):
+            stream["connect"] = {**secure, "tls": tls}
+        done = vidpipe("check", write_config(tmp_path, config), "--json", cwd=tmp_path)
+    causes = [stream["cause"] for stream in json.loads(done.out)["streams"]]
+    assert causes == [None, "lost", None]

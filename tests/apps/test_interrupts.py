@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.command import ROOT, environment, vidpipe, write_config
+from tests.fakes import FakeClock
 from tests.graphs import saved, ssd_rows
 from vidpipe.apps.signals import StopSignals
 from vidpipe.errors import InterruptedStartError
@@ -66,27 +67,34 @@ def test_an_interrupt_that_a_library_swallows_prevents_the_start() -> None:
 
 
 @pytest.mark.parametrize("number", STOPPING)
-def test_the_first_signal_stops_a_run_and_the_second_hurries_it(number: signal.Signals) -> None:
+def test_the_first_signal_stops_a_run_and_the_second_hurries_it(
+    number: signal.Signals, clock: FakeClock
+) -> None:
     hurried: list[bool] = []
-    with StopSignals() as signals:
+    with StopSignals(clock) as signals:
         signals.arm(lambda: hurried.append(True))
         assert not signals.wait(0)
         signal.raise_signal(number)
         assert signals.wait(0)
         assert signals.wait(0), "it has come once and for all"
         assert (signals.name, hurried) == (number.name, [])
+        clock.advance(0.1)
         signal.raise_signal(number)
         assert hurried == [True]
 
 
-def test_two_signals_at_once_stop_and_hurry() -> None:
+def test_two_signals_at_once_are_one_wish(clock: FakeClock) -> None:
     hurried: list[bool] = []
-    with StopSignals() as signals:
+    with StopSignals(clock) as signals:
         signals.arm(lambda: hurried.append(True))
-        signal.raise_signal(signal.SIGINT)
-        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)  # as `timeout` does: to the process,
+        clock.advance(0.01)
+        signal.raise_signal(signal.SIGTERM)  # and to its group
         assert signals.wait(0)
-        assert (signals.name, hurried) == ("SIGINT", [True])
+        assert (signals.name, hurried) == ("SIGTERM", [])
+        clock.advance(0.1)
+        signal.raise_signal(signal.SIGINT)
+        assert hurried == [True]
 
 
 def test_a_closing_terminal_is_ignored_where_it_was_before() -> None:

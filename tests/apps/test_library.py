@@ -489,6 +489,34 @@ def test_a_pipeline_that_never_ran_is_closed_at_once(model: Path) -> None:
     assert pipeline.exit_code == 0
 
 
+def test_a_pipeline_that_is_let_go_without_a_close_ends(tmp_path: Path, model: Path) -> None:
+    output = {"type": "jsonl", "path": str(tmp_path / "{stream}.jsonl")}
+    pipeline = Pipeline(document(model, ENDLESS, outputs=[output]))
+    pipeline.start()
+    next(iter(pipeline))
+    assert vidpipe_threads()
+    del pipeline
+    wait_until(lambda: vidpipe_threads() == [], "the end of all threads", 15)
+    assert (tmp_path / "s0.jsonl").is_file()
+
+
+@pytest.mark.parametrize("given", ["", ", on_result=id"])
+def test_a_program_ends_that_closes_nothing(tmp_path: Path, model: Path, given: str) -> None:
+    path = tmp_path / "cameras.json"
+    path.write_text(json.dumps(document(model, ENDLESS), default=str))
+    program = f"from vidpipe import Pipeline; p = Pipeline({str(path)!r}{given}); p.start(); 1 / 0"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.rstrip().endswith("ZeroDivisionError: division by zero")
+
+
 def test_results_that_go_elsewhere_can_not_be_iterated(model: Path) -> None:
     with pytest.raises(UsageError, match="on_result"):
         iter(Pipeline(document(model, SCENE), print))
@@ -581,6 +609,27 @@ def test_sinks_of_one_s_own_are_made_for_every_stream(model: Path) -> None:
     assert [path.name for path in pipeline.files] == [
         *("s0.things", "s0.things", "s1.things", "s1.things")
     ]
+
+
+def test_the_files_are_listed_as_a_person_would(model: Path) -> None:
+    names = ["b-1.jpg", "a-10.jpg", "a-2.jpg", "a-2-x.jpg"]
+
+    class Lister:
+        needs_picture = False
+
+        def __init__(self, request: SinkRequest) -> None:
+            del request
+
+        def write(self, result: FrameResult) -> None:
+            del result
+
+        def close(self) -> list[str]:
+            return names
+
+    pipeline = Pipeline(document(model, SCENE), sinks=[Lister])
+    pipeline.run()
+    listed = [path.name for path in pipeline.files]
+    assert listed == ["a-2-x.jpg", "a-2.jpg", "a-10.jpg", "b-1.jpg"]
 
 
 def test_a_sink_of_one_s_own_that_fails_is_left_out_alone(model: Path) -> None:

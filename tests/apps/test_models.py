@@ -6,10 +6,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from tests.command import vidpipe
-from tests.graphs import saved, ssd_rows
+from tests.command import vidpipe, write_config
+from tests.graphs import fixed_outputs, saved, ssd_rows
+from tests.layers import brightness
+from vidpipe.apps.modeltables import info_lines
 
 HERE = ("--cache-dir", "cache")
 
@@ -88,7 +91,9 @@ def test_a_file_is_described_for_people_and_for_programs(tmp_path: Path) -> None
     saved(graph, tmp_path)
     shown = vidpipe("models", "info", "tiny.xml", cwd=tmp_path)
     assert shown.code == 0
-    assert max(map(len, shown.out.splitlines())) <= 80
+    lines = shown.out.splitlines()
+    assert lines == [line.rstrip() for line in lines]
+    assert sum(line.startswith("family") for line in lines) == 1  # in a pipe a line a fact
     for words in ("image [1,3,24,32] f32", "0 cat, 1 dog", "stretched to 32x24; BGR", "ssd:"):
         assert words in shown.out
     told = vidpipe("models", "info", "tiny.xml", "--json", "--measure", cwd=tmp_path)
@@ -124,3 +129,69 @@ def test_a_real_model_comes_from_a_folder_and_is_known(tmp_path: Path, data: Pat
     assert about["gflops"] == pytest.approx(about["zoo"]["gflops"], rel=0.1)
     listed = vidpipe("models", "list", name, *HERE, cwd=tmp_path)
     assert f"{name} *" in listed.out
+
+
+@pytest.mark.parametrize("device", ["CPU", "HETERO:CPU"])
+def test_what_becomes_of_a_model_on_a_device_is_told(tmp_path: Path, device: str) -> None:
+    path = saved(brightness(), tmp_path)
+    done = vidpipe("models", "info", path, "--device", device, "--json", cwd=tmp_path)
+    assert done.code == 0, done.err
+    report = read_json(done.out)["device"]
+    assert report["device"] == device
+    assert report["layers"][0]["ms"] > 0
+    assert report["splits"] == 1
+    assert (report["placement"] is None) == (device == "CPU")
+    shown = vidpipe("models", "info", path, "--device", device, cwd=tmp_path)
+    assert re.search(r"layers +[0-9]+ layers, [0-9.]+ ms altogether", shown.out)
+    assert ("operators " in shown.out) == (device != "CPU")
+
+
+def test_a_device_that_is_not_here_is_an_error_that_lists_those_that_are(tmp_path: Path) -> None:
+    path = saved(brightness(), tmp_path)
+    done = vidpipe("models", "info", path, "--device", "HETERO:GPU.7,CPU", cwd=tmp_path)
+    assert done.code == 2
+    assert "available: " in done.err
+
+
+def test_what_is_wrong_with_the_labels_is_told_once(tmp_path: Path) -> None:
+    graph = fixed_outputs({"out": np.zeros((1, 84, 8400), np.float32)}, shape=(1, 3, 640, 640))
+    graph.set_rt_info("cat dog", ["model_info", "labels"])
+    saved(graph, tmp_path)
+    shown = vidpipe("models", "info", "tiny.xml", cwd=tmp_path)
+    assert shown.code == 0
+    assert shown.out.count("complaint") == 1
+    assert shown.err == ""
+    config = write_config(
+        tmp_path,
+        {
+            "models": {"m": {"path": "tiny.xml"}},
+            "streams": [{"id": "a", "source": "synthetic:blank"}],
+        },
+    )
+    checked = vidpipe("check", config, cwd=tmp_path)
+    (line,) = checked.err.splitlines()
+    assert line.startswith("vidpipe: model m: ")
+
+
+def test_paths_stay_whole_however_narrow_the_terminal() -> None:
+    path = "/somewhere/" + "deep/" * 30 + "model.xml"
+    about = "words " * 30
+    document: dict[str, Any] = {
+        **dict.fromkeys(("zoo", "gflops", "device", "measured", "input"), None),
+        **dict.fromkeys(("family", "reason", "complaint"), ""),
+        "path": path,
+        "inputs": [about],
+        "outputs": [],
+        "precision": "FP32",
+        "size_bytes": 1,
+        "parameters": 1,
+        "classes": {},
+        "class_count": None,
+        "metadata": {},
+    }
+    wrapped = info_lines(document, is_wrapped=True)
+    assert wrapped[0] == f"file       {path}"
+    assert max(map(len, wrapped[1:])) <= 80
+    plain = info_lines(document, is_wrapped=False)
+    assert plain[1] == f"inputs     {about.rstrip()}"
+    assert all(line == line.rstrip() for line in (*wrapped, *plain))

@@ -48,7 +48,7 @@ def test_files_make_a_model_that_needs_its_path_alone(tmp_path: Path) -> None:
     }
     after = report["after"]["agreement"]
     assert after["expected"] == after["iou_0.8"]["found"] == 12
-    assert after["iou_0.5"]["invented"] == 0
+    assert after["iou_0.5"]["added"] == 0
     assert 0 <= after["score_difference"] < 0.02
     assert report["after"]["inferences_per_s"] > 0
     assert "only 60 frames" in report["warnings"][0]
@@ -200,7 +200,7 @@ def test_a_real_detector_finds_the_same_in_int8(tmp_path: Path) -> None:
     agreement = report["after"]["agreement"]
     assert agreement["expected"] >= 5
     assert agreement["iou_0.5"]["found"] >= 0.8 * agreement["expected"]
-    assert agreement["iou_0.5"]["invented"] <= 0.25 * agreement["reported"]
+    assert agreement["iou_0.5"]["added"] <= 0.25 * agreement["reported"]
     assert report["after"]["size_bytes"] < 0.6 * report["before"]["size_bytes"]
     detector = read_detector(tmp_path / report["output"], DetectorSettings("any"))
     assert detector.family.name == "yolox"

@@ -1,6 +1,6 @@
 """What vidpipe itself costs: blank synthetic frames, a model that computes next to nothing.
 
-    python -m tests.bench.bench_null [--streams 8] [--frames 4000] [--jsonl]
+    python -m tests.bench.bench_null [--streams 8] [--seconds 4] [--jsonl]
 
 Prints frames a second and CPU microseconds a frame in one process.
 """
@@ -17,7 +17,8 @@ import openvino as ov
 import yaml
 from openvino import opset13 as ops
 
-from tests.bench.bench_pipeline import result, start
+from vidpipe.apps.bench.job import RunJob, Subject
+from vidpipe.apps.bench.runs import run_job
 
 
 def make_trivial_model(path: Path) -> None:
@@ -33,14 +34,14 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--streams", type=int, default=8)
-    parser.add_argument("--frames", type=int, default=4000, help="of each stream")
+    parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--jsonl", action="store_true", help="write JSON Lines too")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make_trivial_model(folder / "trivial.xml")
         outputs = [{"type": "jsonl", "path": f"{folder}/{{stream}}.jsonl"}] if options.jsonl else []
-        source = f"synthetic:blank?size=64x64&frames={options.frames}"
+        source = "synthetic:blank?size=64x64&frames=4000"
         document = {
             "version": 1,
             "models": {"trivial": {"path": str(folder / "trivial.xml")}},
@@ -51,10 +52,10 @@ def main() -> None:
         }
         path = folder / "null.yml"
         path.write_text(yaml.safe_dump(document), encoding="utf-8")
-        run = result(start("measured", str(path)))
-    fps = run["frames"] / run["seconds"]
-    row = {"name": "null run", "fps": fps, "cpu_ms_per_frame": run["cpu_ms"], **run}
-    print(f"null run: {fps:.0f} frames/s, {1000 * run['cpu_ms']:.0f} us of CPU a frame")
+        subject = Subject(str(path), with_outputs=options.jsonl)
+        run = run_job(RunJob(subject, seconds=options.seconds))
+    row = {"name": "null run", "fps": run.fps, "cpu_ms_per_frame": run.cpu_ms}
+    print(f"null run: {run.fps:.0f} frames/s, {1000 * run.cpu_ms:.0f} us of CPU a frame")
     print(json.dumps({"rows": [row]}))
 
 

@@ -1,34 +1,31 @@
-"""Efficiency of a whole run against the bare parts, in CPU milliseconds a frame, in one run.
-
-The ceiling is bare decoding and bare inference (and bare encoding, with --video) running together
-as programs of their own; it is measured in turn with vidpipe, three times, and medians count:
+"""Efficiency of a whole run of 1080p files against the bare parts: `vidpipe bench --efficiency`.
 
     python -m tests.bench.bench_pipeline [--model M.xml] [--clip C.mp4] [--streams 8] [--video]
 
-Without --clip a 1080p H.264 clip is made from the demo's own. Prints a table and, last, one line of
-JSON.
+The run and the bare parts take turns, and medians count. Without --clip a 1080p H.264 clip is made
+from the demo's own. Prints a table and, last, one line of JSON.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
-import subprocess
-import sys
 import tempfile
+from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import av
 import yaml
 
+from vidpipe.apps.bench.efficiency import Round, efficiency_from_rounds, measure_round
+from vidpipe.apps.bench.job import RunJob, Subject
+from vidpipe.apps.bench.runs import run_job
 from vidpipe.config.schema import default_cache_dir
 from vidpipe.inference.zoo import fetch_clip, fetch_model
-
-ROUNDS = 3
 
 
 def make_clip(source: Path, target: Path, *, frames: int, size_wh: tuple[int, int]) -> None:
@@ -44,31 +41,6 @@ def make_clip(source: Path, target: Path, *, frames: int, size_wh: tuple[int, in
             frame.pts, frame.time_base = number, Fraction(1, 25)
             out.mux(stream.encode(frame))
         out.mux(stream.encode(None))
-
-
-def start(script: str, *arguments: str) -> subprocess.Popen[str]:
-    """Start one of the programs beside this one."""
-    command = [sys.executable, "-m", f"tests.bench.{script}", *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-
-
-def result(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """Wait for a program and return what it measured."""
-    out, _ = process.communicate(timeout=600)
-    if process.returncode:
-        raise SystemExit("a program of the benchmark failed")
-    measured: dict[str, Any] = json.loads(out.strip().splitlines()[-1])
-    measured["cpu_ms"] = 1000 * measured["cpu_s"] / max(1, measured["frames"])
-    return measured
-
-
-def ceiling(clip: Path, model: Path, seconds: float, *, with_video: bool) -> dict[str, float]:
-    """Run the bare parts together; return the CPU milliseconds a frame of each."""
-    parts = {"decode": str(clip), "infer": str(model)} | (
-        {"encode": str(clip)} if with_video else {}
-    )
-    running = {part: start("ceiling", part, path, str(seconds)) for part, path in parts.items()}
-    return {part: result(process)["cpu_ms"] for part, process in running.items()}
 
 
 def configuration(options: argparse.Namespace, folder: Path, clip: Path, model: Path) -> Path:
@@ -92,9 +64,11 @@ def main() -> None:
     parser.add_argument("--clip", type=Path)
     parser.add_argument("--streams", type=int, default=8)
     parser.add_argument("--frames", type=int, default=500, help="of the clip that is made")
-    parser.add_argument("--seconds", type=float, default=8.0, help="of each bare part")
+    parser.add_argument("--seconds", type=float, default=8.0, help="of each run")
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--video", action="store_true", help="write annotated video too")
     options = parser.parse_args()
+    rounds: list[Round] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         clip = options.clip or folder / "clip.mp4"
@@ -103,46 +77,25 @@ def main() -> None:
             make_clip(source, clip, frames=options.frames, size_wh=(1920, 1080))
         model = options.model or fetch_model("person-ssdlite", default_cache_dir())
         path = configuration(options, folder, clip, model)
-        runs, ceilings = [], []
-        for _ in range(ROUNDS):
-            ceilings.append(ceiling(clip, model, options.seconds, with_video=options.video))
-            runs.append(result(start("measured", str(path))))
-    report(options, model, runs, ceilings)
+        job = RunJob(Subject(str(path), with_outputs=options.video), seconds=options.seconds)
+        for _ in range(options.rounds):
+            rounds += [measure_round(job, run_job)]
+    report(f"{options.streams} files, {model.stem}{', video' * options.video}", rounds)
 
 
-def report(
-    options: argparse.Namespace,
-    model: Path,
-    runs: list[dict[str, Any]],
-    ceilings: list[dict[str, float]],
-) -> None:
+def report(name: str, rounds: list[Round]) -> None:
     """Print the table and the line of JSON."""
-    parts = {part: median(one[part] for one in ceilings) for part in ceilings[0]}
-    ratios = [sum(bare.values()) / run["cpu_ms"] for bare, run in zip(ceilings, runs, strict=True)]
-    row = {
-        "name": f"{options.streams} files of 1080p, {model.stem}" + (", video" * options.video),
-        "fps": median(run["frames"] / run["seconds"] for run in runs),
-        "cpu_ms_per_frame": median(run["cpu_ms"] for run in runs),
-        "ceiling_ms": parts,
-        "efficiency": median(ratios),
-        "efficiency_spread": [min(ratios), max(ratios)],
-        "frames": [run["frames"] for run in runs],
-        "dropped": [run["dropped"] for run in runs],
-        "in_flight": [run["in_flight"] for run in runs],
-        "rss_mb": median(run["rss_mb"] for run in runs),
-        "threads": runs[0]["threads"],
-    }
-    machine = f"{platform.machine()}, {platform.processor() or 'CPU'}, {len(runs)} rounds"
-    print(f"{row['name']} ({machine})")
-    bare = " + ".join(f"{part} {cost:.2f}" for part, cost in parts.items())
-    print(f"  ceiling     {bare} = {sum(parts.values()):.2f} ms of CPU a frame, together")
-    print(
-        f"  vidpipe     {row['cpu_ms_per_frame']:.2f} ms of CPU a frame, {row['fps']:.1f} frames/s"
-    )
-    print(f"  efficiency  {row['efficiency']:.3f} ({min(ratios):.3f} to {max(ratios):.3f})")
-    print(f"  frames      {row['frames']}, dropped {row['dropped']}, in flight {row['in_flight']}")
-    print(f"  memory      {row['rss_mb']:.0f} MB, {row['threads']} threads")
-    print(json.dumps({"machine": machine, "rows": [row]}))
+    found = efficiency_from_rounds(rounds)
+    runs = [one.run for one in rounds]
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    bare = " + ".join(f"{part} {cost:.2f}" for part, cost in found.parts.items())
+    print(f"{name} ({machine}, {len(rounds)} rounds)")
+    print(f"  ceiling     {bare} = {found.ceiling_cpu_ms:.2f} ms of CPU a frame, together")
+    print(f"  vidpipe     {found.measured_cpu_ms:.2f} ms of CPU a frame, {found.fps:.1f} frames/s")
+    print(f"  efficiency  {found.ratio:.3f} ({found.low:.3f} to {found.high:.3f})")
+    print(f"  frames      {[run.frames for run in runs]}, dropped {[run.dropped for run in runs]}")
+    print(f"  memory      {runs[0].rss_mb:.0f} MB, {runs[0].threads} threads")
+    print(json.dumps({"machine": machine, "rows": [{"name": name, **asdict(found)}]}))
 
 
 if __name__ == "__main__":

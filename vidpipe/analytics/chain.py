@@ -15,6 +15,7 @@ from loguru import logger
 
 from vidpipe.analytics.ordering import Reorderer
 from vidpipe.interfaces import Clock, ResultOutlet
+from vidpipe.runtime.durations import Stage, StageMeters
 from vidpipe.runtime.meters import StreamMeter
 from vidpipe.types import (
     NO_DETECTIONS,
@@ -37,21 +38,31 @@ class StreamRole:
         stream: The stream's id.
         outlet: Where results go.
         meter: What counts them.
+        watch: Sees every result once it has been handed over, in order; neither waits nor raises.
+            None: nobody looks for events.
     """
 
     stream: str
     outlet: ResultOutlet
     meter: StreamMeter
+    watch: Callable[[FrameResult], None] | None = None
 
 
 class StreamChain:
     """The chain of one stream; every method may be called from any thread, and none waits."""
 
-    def __init__(self, role: StreamRole, on_end: Callable[[str], None], clock: Clock) -> None:
+    def __init__(
+        self,
+        role: StreamRole,
+        on_end: Callable[[str], None],
+        clock: Clock,
+        stages: StageMeters | None = None,
+    ) -> None:
         """Begin; ``on_end`` is told when the stream's last result has been handed over."""
         self._role = role
         self._on_end = on_end
         self._clock = clock
+        self._stages = stages or StageMeters()
         self._lock = threading.Lock()
         self._order: Reorderer[FrameResult | StreamEnd] = Reorderer()
         self._is_running = False
@@ -109,8 +120,11 @@ class StreamChain:
             return self._order.pop()
 
     def _deliver(self, result: FrameResult) -> None:
+        started_at = self._clock()
         result = self._completed(result)
         self._role.outlet.write(result)
+        if self._role.watch is not None:
+            self._role.watch(result)
         meter = self._role.meter
         match result.verdict:
             case Verdict.PASSED:
@@ -120,8 +134,9 @@ class StreamChain:
                 meter.count_error("inference")
                 meter.count_dropped(DropCause.ERROR)
             case Verdict.DETECTED:
-                age_s = self._clock() - result.frame.captured_at
-                meter.count_processed(age_s, len(result.detections))
+                now_s = self._clock()
+                self._stages.record(Stage.CHAIN, now_s - started_at)
+                meter.count_processed(now_s - result.frame.captured_at, len(result.detections))
 
     def _warn(self, result: FrameResult) -> None:
         """Say why a frame failed, now and then: the outputs say it of each."""

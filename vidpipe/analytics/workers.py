@@ -1,5 +1,7 @@
 """The threads that read answers: decode, give the request back, run the chains.
 
+A thread that waited for its answer itself (``call: sync``) does the same by ``handle``.
+
 Their channel holds every request, every passed frame of the windows and one resumption a stream:
 its capacity is the sum of those, so that no put ever waits.
 """
@@ -67,16 +69,20 @@ class Workers:
     def run(self) -> None:
         """Work until closed."""
         for work in self._work:
-            match work:
-                case Resumption(stream):
-                    self._chain_of(stream).resume()
-                case PassedFrame(frame, sequence):
-                    passed = FrameResult(frame, NO_DETECTIONS, Verdict.PASSED)
-                    self._chain_of(frame.stream).offer(sequence, passed)
-                case StreamEnd(stream, sequence):
-                    self._chain_of(stream).offer(sequence, work)
-                case _:
-                    self._chain_of(work.frame.stream).offer(work.sequence, _result(work))
+            self.handle(work)
+
+    def handle(self, work: Work) -> None:
+        """Do a piece of work, on any thread."""
+        match work:
+            case Resumption(stream):
+                self._chain_of(stream).resume()
+            case PassedFrame(frame, sequence):
+                passed = FrameResult(frame, NO_DETECTIONS, Verdict.PASSED)
+                self._chain_of(frame.stream).offer(sequence, passed)
+            case StreamEnd(stream, sequence):
+                self._chain_of(stream).offer(sequence, work)
+            case _:
+                self._chain_of(work.frame.stream).offer(work.sequence, _result(work))
 
 
 def _result(submission: Submission) -> FrameResult:

@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
-from vidpipe.apps.build import detector_settings, source_spec
+from vidpipe.apps.build import detector_settings
 from vidpipe.apps.sinks import output_faults
+from vidpipe.apps.sourcing import source_spec
 from vidpipe.config.model import ModelConfig
 from vidpipe.config.schema import Config
 from vidpipe.config.stream import StreamConfig
 from vidpipe.errors import ModelError, VidpipeError
 from vidpipe.inference.catalogue import find_model
+from vidpipe.inference.devices import check_values
+from vidpipe.inference.layers import place
 from vidpipe.inference.model import read_detector
+from vidpipe.inference.rules import device_rules
+from vidpipe.inference.settings import Hint
+from vidpipe.inference.zoo import is_fetched, model_file
 from vidpipe.runtime.logs import redact
 from vidpipe.runtime.supervisor import ThreadGroup
 from vidpipe.sources.opening import open_reader
@@ -125,7 +132,10 @@ def tables_from_report(report: CheckReport) -> list[Table | str]:
     for column in ("model", "what it is", "result"):
         models.add_column(column, overflow="fold")
     for model in report.models:
-        models.add_row(model.name, model.summary, _verdict(model.error))
+        models.add_row(model.name, model.summary, _verdict("failed" if model.error else ""))
+        if model.error:
+            is_named = model.error.startswith("model ")
+            failures.append(model.error if is_named else f"model {model.name}: {model.error}")
     warnings = [f"warning: {warning}" for warning in report.warnings]
     return [streams, models, *failures, *report.faults, *warnings]
 
@@ -154,14 +164,29 @@ def _used_models(config: Config) -> list[str]:
 def _model_report(config: Config, name: str) -> ModelReport:
     model = config.models[name]
     try:
-        if model.path is None:
-            _check_name(name, model)
+        path = model.path or _kept(name, model, config.cache_dir)
+        if path is None:
             return ModelReport(name, f"{model.zoo} of the zoo, fetched at the first run")
-        detector = read_detector(model.path, detector_settings(name, model))
+        detector = read_detector(path, detector_settings(name, model))
+        placement = place(detector)
+        check_values(detector.settings)
     except VidpipeError as exc:
         return ModelReport(name, str(model.path or model.zoo), str(exc))
     width, height = detector.rule.input_wh
-    return ModelReport(name, f"{model.path}: {detector.family.name}, {width}x{height}")
+    split = f"; {placement}" if placement else ""
+    what = model.path or f"{model.zoo} of the zoo"
+    return ModelReport(name, f"{what}: {detector.family.name}, {width}x{height}{split}")
+
+
+def _kept(name: str, model: ModelConfig, cache_dir: Path) -> Path | None:
+    """Return the file of a model of the zoo that is in the cache; None if it isn't.
+
+    Raises:
+        ModelError: The zoo has no such model.
+    """
+    _check_name(name, model)
+    entry = find_model(model.zoo or "")
+    return model_file(entry, cache_dir) if is_fetched(entry, cache_dir) else None
 
 
 def _check_name(name: str, model: ModelConfig) -> None:
@@ -182,7 +207,12 @@ def _warnings(config: Config) -> list[str]:
         if stream.is_live:
             timeouts[f"streams.{stream.id}.connect.open_timeout_s"] = stream.connect.open_timeout_s
             timeouts[f"streams.{stream.id}.connect.read_timeout_s"] = stream.connect.read_timeout_s
-    return [
+    rules = [
+        rule
+        for name in _used_models(config)
+        for rule in device_rules(name, config.models[name].device, Hint(config.models[name].hint))
+    ]
+    return rules + [
         f"{key} ({value:g} s) is longer than shutdown_timeout_s ({limit_s:g} s): a stop may have "
         "to leave behind what still waits for it"
         for key, value in timeouts.items()

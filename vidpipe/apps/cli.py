@@ -6,18 +6,15 @@ the command that needs them, so that ``vidpipe --help`` answers at once.
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from vidpipe.apps.manifestcommands import manifest_app
+from vidpipe.apps.modelcommands import models_app
 from vidpipe.apps.signals import StopSignals
-from vidpipe.errors import UsageError, VidpipeError
+from vidpipe.apps.terminal import leave, print_json, reporting, writing
 from vidpipe.version import __version__
 
 app = typer.Typer(
@@ -28,10 +25,8 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: loading what draws it takes longer than all else
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-models_app = typer.Typer(
-    help="The zoo: list, fetch and inspect models.", no_args_is_help=True, rich_markup_mode=None
-)
 app.add_typer(models_app, name="models")
+app.add_typer(manifest_app, name="manifest")
 
 ConfigPath = Annotated[Path, typer.Argument(metavar="CONFIG", help="The configuration file.")]
 Overrides = Annotated[
@@ -56,9 +51,17 @@ def run(
         float | None, typer.Option(min=0.0, metavar="S", help="Stop after so many seconds.")
     ] = None,
     overrides: Overrides = None,
+    strict_manifest: Annotated[
+        bool,
+        typer.Option("--strict-manifest", help="Refuse to start unless all is as it last was."),
+    ] = False,
+    require_all: Annotated[
+        bool,
+        typer.Option("--require-all", help="Refuse to start unless every stream comes up."),
+    ] = False,
 ) -> None:
     """Run all streams until stopped, or until every file has ended."""
-    with _reporting():
+    with reporting():
         from rich.console import Console
 
         from vidpipe.apps.live import run as run_live
@@ -66,8 +69,16 @@ def run(
 
         with StopSignals() as signals:
             loaded = load_config(config, overrides or ())
-            result = run_live(loaded, signals, Console(stderr=True), duration_s=duration)
-            _leave(result.exit_code)
+            console = Console(stderr=True)
+            result = run_live(
+                loaded,
+                signals,
+                console,
+                duration_s=duration,
+                is_strict=strict_manifest,
+                requires_all=require_all,
+            )
+            leave(result.exit_code)
 
 
 @app.command()
@@ -78,7 +89,7 @@ def check(
     overrides: Overrides = None,
 ) -> None:
     """Validate a configuration, then probe every camera in parallel."""
-    with _reporting():
+    with reporting():
         from rich.console import Console
 
         from vidpipe.apps.check import check_config, document_from_report, tables_from_report
@@ -86,23 +97,113 @@ def check(
 
         with StopSignals():
             report = check_config(load_config(config, overrides or ()), should_probe=probe)
-            with _writing():
+            with writing():
                 if as_json:
-                    _print_json(document_from_report(report))
+                    print_json(document_from_report(report))
                 for part in () if as_json else tables_from_report(report):
                     is_line = isinstance(part, str)
                     Console().print(part, markup=False, highlight=False, soft_wrap=is_line)
-            _leave(0 if report.is_good else 1)
+            leave(0 if report.is_good else 1)
+
+
+_FILE_WIDTH = 110
+"""Columns of a table that is written into a file: no number is cut there."""
+
+
+@app.command()
+def bench(
+    config: ConfigPath,
+    sweep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AXIS", help="requests, streams, batch, hint, mode, call, or all."),
+    ] = None,
+    compare: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A,B", help="Side by side: sync,async, or requests=2,4, say."),
+    ] = None,
+    cameras: Annotated[
+        bool, typer.Option("--cameras", help="How many cameras fit, and what gives out first.")
+    ] = False,
+    efficiency: Annotated[
+        bool, typer.Option("--efficiency", help="Against decoding and inference without vidpipe.")
+    ] = False,
+    goal: Annotated[
+        str | None,
+        typer.Option(metavar="GOAL", help="Search the settings: p95=100ms, or fps=25 a stream."),
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option(min=0.1, max=3600, metavar="S", help="Counted in each run.")
+    ] = 4.0,
+    rounds: Annotated[
+        int, typer.Option(min=1, max=100, metavar="N", help="Runs of each point, in turn.")
+    ] = 3,
+    latency_limit: Annotated[
+        float, typer.Option(min=1, metavar="MS", help="p95, where streams are added.")
+    ] = 200.0,
+    sample: Annotated[
+        float, typer.Option(min=0.5, max=600, metavar="S", help="How long cameras are recorded.")
+    ] = 10.0,
+    with_outputs: Annotated[
+        bool, typer.Option("--with-outputs", help="Let the outputs work, into a scratch folder.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page with the curves, too.")
+    ] = None,
+    overrides: Overrides = None,
+) -> None:
+    """Measure a configuration on its own sources and model, and say what to set.
+
+    Without options: the stages alone, the configuration as it is, and its efficiency.
+    """
+    with reporting():
+        from rich.console import Console
+
+        from vidpipe.apps.bench.document import document_from_report
+        from vidpipe.apps.bench.request import BenchRequest, Words, understood
+        from vidpipe.apps.bench.session import run_bench
+        from vidpipe.apps.bench.tables import parts_from_report
+
+        request = understood(
+            Words(sweep or (), compare or (), goal, cameras, efficiency),
+            BenchRequest(
+                config,
+                tuple(overrides or ()),
+                with_outputs=with_outputs,
+                seconds=seconds,
+                rounds=rounds,
+                latency_limit_ms=latency_limit,
+                sample_s=sample,
+            ),
+        )
+        if html is not None:
+            from vidpipe.apps.bench.page import check_page, write_page
+
+            check_page(html)
+        with StopSignals():
+            report = run_bench(request, Console(stderr=True))
+            console = Console(width=None if Console().is_terminal else _FILE_WIDTH)
+            try:
+                with writing():
+                    if as_json:
+                        print_json(document_from_report(report))
+                    for part in () if as_json else parts_from_report(report):
+                        is_line = isinstance(part, str)
+                        console.print(part, markup=False, highlight=False, soft_wrap=is_line)
+            finally:
+                if html is not None:
+                    write_page(report, html)
+        leave(0 if report.is_complete else 130)
 
 
 @app.command()
 def schema() -> None:
     """Print the configuration's JSON Schema, for editors."""
-    with _reporting():
+    with reporting():
         from vidpipe.config.jsonschema import json_schema
 
-        with _writing():
-            _print_json(json_schema())
+        with writing():
+            print_json(json_schema())
 
 
 @app.command()
@@ -110,13 +211,13 @@ def demo(
     seconds: Annotated[
         float | None, typer.Option(min=0.0, metavar="S", help="Stop after so many seconds.")
     ] = None,
-    streams: Annotated[int, typer.Option(min=1, max=64, help="How many streams.")] = 4,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Where to write.")] = Path(
-        "out/demo"
-    ),
+    streams: Annotated[int, typer.Option(min=1, max=64, metavar="N", help="How many streams.")] = 4,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where to write.")
+    ] = Path("out/demo"),
 ) -> None:
     """Fetch the default model and a real clip, and watch the clip as several streams."""
-    with _reporting():
+    with reporting():
         from rich.console import Console
 
         from vidpipe.apps.demo import run_demo
@@ -124,191 +225,15 @@ def demo(
         with StopSignals() as signals:
             console = Console(stderr=True)
             result = run_demo(signals, console, streams=streams, folder=output, duration_s=seconds)
-            with _writing():
+            with writing():
                 for path in result.files:
                     print(path)
-            _leave(result.run.exit_code)
-
-
-CacheDir = Annotated[
-    Path | None, typer.Option("--cache-dir", help="Where models are kept: ~/.cache/vidpipe.")
-]
-
-
-@models_app.command("list")
-def models_list(
-    text: Annotated[
-        list[str] | None, typer.Argument(metavar="[TEXT]", help="Only those that hold all words.")
-    ] = None,
-    task: Annotated[str, typer.Option(help="Only those that do this, such as detection.")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
-    cache_dir: CacheDir = None,
-) -> None:
-    """List the models that can be fetched by name."""
-    with _reporting():
-        from vidpipe.apps.models import catalogue_document, chosen_entries
-        from vidpipe.apps.modeltables import catalogue_lines
-
-        entries = chosen_entries(" ".join(text or ()), task)
-        with _writing():
-            if as_json:
-                _print_json(catalogue_document(entries, cache_dir))
-            for line in () if as_json else catalogue_lines(entries, cache_dir):
-                print(line)
-
-
-@models_app.command("get")
-def models_get(
-    name: str,
-    place: Annotated[
-        str | None,
-        typer.Option("--from", metavar="PLACE", help="Take it from this folder or address."),
-    ] = None,
-    cache_dir: CacheDir = None,
-) -> None:
-    """Fetch a model and print the path of its file."""
-    with _reporting():
-        from rich.console import Console
-
-        from vidpipe.apps.models import get_model
-
-        with StopSignals():
-            path = get_model(name, cache_dir, Console(stderr=True), place)
-        with _writing():
-            print(path)
-
-
-@models_app.command("info")
-def models_info(
-    name: Annotated[str, typer.Argument(help="A name of the zoo, or a model's file.")],
-    measure: Annotated[
-        bool, typer.Option("--measure", help="Measure how fast it is here: two seconds.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
-    cache_dir: CacheDir = None,
-) -> None:
-    """Show a model's inputs, outputs, family and labels, and what vidpipe would do with it."""
-    with _reporting():
-        from rich.console import Console
-
-        from vidpipe.apps.models import info_document
-        from vidpipe.apps.modeltables import info_table
-
-        with StopSignals():
-            console = Console(stderr=True)
-            document = info_document(name, cache_dir, console, should_measure=measure)
-        with _writing():
-            if as_json:
-                _print_json(document)
-            else:
-                Console().print(info_table(document))
-
-
-@models_app.command("quantize")
-def models_quantize(
-    model: Annotated[
-        str, typer.Argument(help="A model's file, or a name: of the configuration, or of the zoo.")
-    ],
-    more: Annotated[
-        list[str] | None, typer.Argument(metavar="[FILES]...", help="Further files of --frames.")
-    ] = None,
-    frames: Annotated[
-        list[str] | None,
-        typer.Option(metavar="CONFIG|FILE", help="A configuration, or recorded files."),
-    ] = None,
-    count: Annotated[int, typer.Option(min=1, help="How many frames, altogether.")] = 300,
-    seconds: Annotated[
-        float, typer.Option(min=0.1, metavar="S", help="How long cameras are watched.")
-    ] = 60.0,
-    labels: Annotated[
-        Path | None,
-        typer.Option(help="Labelled frames to hold it to: COCO's JSON, or JSON Lines."),
-    ] = None,
-    max_drop: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Precision (mAP) that may be lost on these.")
-    ] = 0.01,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The .xml to write, or its folder.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
-    cache_dir: CacheDir = None,
-) -> None:
-    """Make a model INT8 with frames of one's own, and compare it with the original."""
-    with _reporting():
-        from rich.console import Console
-
-        from vidpipe.apps.frames import FramePlan
-        from vidpipe.apps.quantize import QuantizeRequest, run_quantize
-        from vidpipe.apps.quantizetables import quantize_document, quantize_lines, quantize_table
-
-        request = QuantizeRequest(
-            model=model,
-            frames=(*(frames or ()), *(more or ())),
-            output=output,
-            labels=labels,
-            max_drop=max_drop,
-            plan=FramePlan(count, seconds),
-            cache_dir=cache_dir,
-        )
-        with StopSignals():
-            report = run_quantize(request, Console(stderr=True))
-        with _writing():
-            if as_json:
-                _print_json(quantize_document(report))
-            else:
-                Console().print(quantize_table(report))
-                for line in quantize_lines(report):
-                    print(line)
-        _leave(1 if report.failures else 0)
+            leave(result.run.exit_code)
 
 
 def main() -> None:
     """Run the command line; ``vidpipe.apps.entry`` prepares the process for it."""
     app(prog_name="vidpipe")
-
-
-@contextmanager
-def _reporting() -> Iterator[None]:
-    """Turn errors into a message for people and an exit code."""
-    try:
-        yield
-    except VidpipeError as exc:
-        from vidpipe.runtime.logs import redact
-
-        print(f"vidpipe: {redact(str(exc))}", file=sys.stderr)
-        _leave(exc.exit_code)
-
-
-@contextmanager
-def _writing() -> Iterator[None]:
-    """Turn what can befall standard output into an exit code, and a message where one is due.
-
-    Raises:
-        UsageError: It can't be written: a full disk, say.
-    """
-    try:
-        yield
-        sys.stdout.flush()
-    except OSError as exc:
-        # The interpreter must not try to flush what is left.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(exc, BrokenPipeError):
-            raise typer.Exit(1) from None  # whoever read it has gone, and knows
-        raise UsageError(f"standard output can't be written: {exc.strerror}") from exc
-
-
-def _print_json(document: object) -> None:
-    print(json.dumps(document, ensure_ascii=False, indent=2))
-
-
-def _leave(code: int) -> None:
-    """End at once.
-
-    Native code may hold a thread that would be waited for; and no signal changes the code any more.
-    """
-    with suppress(OSError):  # a terminal that has been closed
-        sys.stderr.flush()
-    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -12,19 +12,24 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol
 
 from loguru import logger
 
-from vidpipe.apps.outcome import Failure, Outcome
+from vidpipe.apps.herald import Herald
+from vidpipe.apps.outcome import Failure, Outcome, never_up, unanswered
 from vidpipe.outputs.fanout import SinkLane
+from vidpipe.runtime.durations import StageMeters
 from vidpipe.runtime.logs import redact, trace_of
 from vidpipe.runtime.meters import StreamMeter
 from vidpipe.runtime.supervisor import ThreadGroup
-from vidpipe.types import CaptureReport, DropCause, Overflow, StreamState
+from vidpipe.types import CaptureReport, DropCause, Overflow, PoolReport, StreamState
 
 _ABORT_GRACE_S = 2.0
 """What is left to the sinks after the deadline, to close the files that they have open."""
+
+_REST_S = 1.0
+"""How long the device may take to let go of what it has answered; microseconds, commonly."""
 
 _TICK_S = 0.05
 
@@ -35,6 +40,10 @@ class CaptureLoop(Protocol):
     @property
     def is_live(self) -> bool:
         """True if the source has no end of its own."""
+
+    @property
+    def is_held(self) -> bool:
+        """True if native code holds a thread of it that was given up."""
 
     def run(self) -> None:
         """Capture until the source ends or the capture is stopped."""
@@ -47,10 +56,7 @@ class CaptureLoop(Protocol):
 
 
 class DispatchLoop(Protocol):
-    """What feeds a pool."""
-
-    def run(self) -> None:
-        """Dispatch until closed and empty."""
+    """The lanes that feed a pool."""
 
     def end(self, stream: str) -> None:
         """Take no more frames of a stream."""
@@ -61,19 +67,61 @@ class DispatchLoop(Protocol):
     def abort(self) -> None:
         """Drop what waits, too."""
 
+    def depth(self, stream: str) -> int:
+        """Count the frames that wait in a stream's lane."""
+
 
 class PoolLoop(Protocol):
     """A pool of requests and its reaper."""
 
     @property
+    def capacity(self) -> int:
+        """How many frames it takes at once."""
+
+    @property
     def is_held(self) -> bool:
         """True if the device still runs a request."""
+
+    def report(self, name: str) -> PoolReport:
+        """Return how it stands, under a name."""
 
     def reap(self) -> None:
         """Look after requests that don't answer, until closed."""
 
     def close(self) -> None:
         """Give out no more requests; what runs is cancelled."""
+
+    def rest(self, timeout_s: float) -> None:
+        """After ``close``: wait until the device holds nothing any more."""
+
+
+class Describe(Protocol):
+    """Tells what is known of a pool and its model."""
+
+    def __call__(self, *, compares: bool) -> dict[str, Any]:
+        """Return it; ``compares``: with what the hint alone would choose in place of overrides."""
+
+
+class RouteLoop(Protocol):
+    """What moves a model's streams between its pools."""
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+
+    @property
+    def route(self) -> Enum:
+        """The pool in use."""
+
+    @property
+    def switches(self) -> int:
+        """How often it did."""
+
+    def run(self) -> None:
+        """Watch until closed."""
+
+    def close(self) -> None:
+        """Let ``run`` return."""
 
 
 class SinkLoops(Protocol):
@@ -127,11 +175,24 @@ class StreamUnit:
 
 @dataclass(frozen=True, slots=True)
 class PoolUnit:
-    """One model's parts."""
+    """One pool, by a name of its own, of one model; ``describe`` is for the manifest."""
 
+    name: str
     model: str
     pool: PoolLoop
+    describe: Describe
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchUnit:
+    """One loop, by the name of what it feeds or of what it serves.
+
+    A dispatcher has one loop for each of its pools.
+    """
+
+    name: str
     dispatcher: DispatchLoop
+    run: Callable[[], None]
 
 
 class Phase(Enum):
@@ -152,9 +213,13 @@ class Engine:
 
     streams: Sequence[StreamUnit]
     pools: Sequence[PoolUnit]
+    loops: Sequence[DispatchUnit]
     workers: WorkerLoop
     worker_threads: int
     outcome: Outcome
+    routes: Sequence[RouteLoop] = ()
+    herald: Herald | None = None
+    stages: StageMeters = field(default_factory=StageMeters)
     phase: Phase = Phase.BUILT
     lost: list[str] = field(default_factory=list)
     """What a stop threw away, for people; empty after a clean one."""
@@ -180,13 +245,18 @@ class Engine:
     def start(self) -> None:
         """Start every thread, sinks first."""
         self.phase = Phase.RUNNING
+        if self.herald is not None:
+            self.herald.start()
         for unit in self.streams:
             unit.fanout.start(self._sinks)
         for number in range(self.worker_threads):
             self._stages.spawn(f"vp-work-{number}", self.workers.run)
         for shared in self.pools:
-            self._stages.spawn(f"vp-reap-{shared.model}", shared.pool.reap)
-            self._stages.spawn(f"vp-disp-{shared.model}", shared.dispatcher.run)
+            self._stages.spawn(f"vp-reap-{shared.name}", shared.pool.reap)
+        for loop in self.loops:
+            self._stages.spawn(f"vp-disp-{loop.name}", loop.run)
+        for route in self.routes:
+            self._stages.spawn(f"vp-route-{route.model}", route.run)
         for unit in self.streams:
             # A native open or read may hold it: a silent camera, a name that doesn't resolve.
             self._captures.spawn(f"vp-cap-{unit.stream}", self._capture_loop(unit), may_hang=True)
@@ -213,13 +283,16 @@ class Engine:
         self.phase = Phase.STOPPED
         for shared in self.pools:
             shared.pool.close()
+            shared.pool.rest(_REST_S)
 
     def end_sources(self) -> None:
         """Let the sources stop; what is on its way is still handed over and written."""
+        if self.herald is not None:
+            self.herald.end_watch()
         for unit in self.streams:
             unit.capture.stop()
-        for shared in self.pools:
-            shared.dispatcher.close()
+        for loop in self.loops:
+            loop.dispatcher.close()
 
     def stop(self, deadline_s: float, on_abort: Callable[[], None] | None = None) -> None:
         """Stop source-first, within so many seconds; ``lost`` names what had to be thrown away.
@@ -234,14 +307,10 @@ class Engine:
         self._wait(self.outcome.handed_over, (deadline - time.monotonic()) / 2)
         is_complete = self.outcome.handed_over.is_set()
         if not is_complete:
-            for shared in self.pools:
-                shared.dispatcher.abort()
+            for loop in self.loops:
+                loop.dispatcher.abort()
         self.phase = Phase.STOPPED
-        for shared in self.pools:
-            shared.pool.close()
-        self.workers.close()
-        for unit in self.streams:
-            unit.fanout.close()
+        self._close_stages()
         self._wait(self.outcome.all_written, deadline - time.monotonic())
         losses: dict[str, dict[str, int]] = {}
         if not self.outcome.all_written.is_set():
@@ -252,23 +321,44 @@ class Engine:
         held = self._stages.join(1.0) + self._sinks.join(0.2)
         if not is_complete or losses or held:
             self._name_losses(losses, held)
+        self._close_herald(deadline)
+        rest_until = time.monotonic() + (0.0 if held else _REST_S)
+        for shared in self.pools:
+            shared.pool.rest(max(0.0, rest_until - time.monotonic()))
         for name in self._captures.join(0.5):
             logger.info("{} is held by its source and is left behind; nothing is lost by it", name)
             self.is_held = True
-        self.is_held = self.is_held or bool(held) or any(unit.pool.is_held for unit in self.pools)
+        left = any(unit.capture.is_held for unit in self.streams)
+        self.is_held = self.is_held or bool(held) or left
+        self.is_held = self.is_held or any(unit.pool.is_held for unit in self.pools)
+
+    def _close_stages(self) -> None:
+        """Let everything behind the captures finish what it holds."""
+        for route in self.routes:
+            route.close()
+        for shared in self.pools:
+            shared.pool.close()
+        self.workers.close()
+        for unit in self.streams:
+            unit.fanout.close()
+
+    def _close_herald(self, deadline: float) -> None:
+        """Deliver what events can be in the time that is left; the outbox keeps the rest."""
+        if self.herald is None:
+            return
+        self.herald.end()
+        self._wait(self.herald.drained, deadline - time.monotonic())
+        self.lost += self.herald.close()
+        self.is_held = self.is_held or self.herald.is_held
 
     @property
     def failures(self) -> list[Failure]:
         """What has failed for good; after the stop also cameras that never came up."""
         failures = self.outcome.failures
         for unit in self.streams:
-            report = unit.capture.report()
-            if self.phase is Phase.STOPPED and unit.capture.is_live and not report.has_been_up:
-                why = report.error or "still opening"
-                failures.append(Failure(unit.stream, "source", f"never came up: {why}"))
-            unanswered = unit.meter.snapshot().errors.get("inference")
-            if unanswered:
-                failures.append(Failure(unit.stream, "model", f"frames that failed: {unanswered}"))
+            if self.phase is Phase.STOPPED and unit.capture.is_live:
+                failures += never_up(unit.stream, unit.capture.report())
+            failures += unanswered(unit.stream, unit.meter.snapshot())
         return failures
 
     @property

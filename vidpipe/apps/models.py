@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from loguru import logger
 from rich.console import Console
 
 from vidpipe.apps.downloads import download_progress
@@ -22,10 +23,12 @@ from vidpipe.inference.catalogue import (
 )
 from vidpipe.inference.decoders.families import FAMILIES
 from vidpipe.inference.describe import ModelDescription, describe_model
+from vidpipe.inference.layers import DeviceReport, report_device
 from vidpipe.inference.measure import measure_speed
 from vidpipe.inference.mirror import Mirror
-from vidpipe.inference.model import compile_detector
-from vidpipe.inference.settings import DetectorSettings, InputRecipe
+from vidpipe.inference.model import compile_detector, read_detector
+from vidpipe.inference.rules import device_rules
+from vidpipe.inference.settings import DetectorSettings, Hint, InputRecipe
 from vidpipe.inference.zoo import fetch_entry, is_fetched, model_file
 
 
@@ -132,26 +135,63 @@ def get_model(
 
 
 def info_document(
-    name: str, cache_dir: Path | None, console: Console, *, should_measure: bool = False
+    name: str,
+    cache_dir: Path | None,
+    console: Console,
+    *,
+    should_measure: bool = False,
+    device: str | None = None,
 ) -> dict[str, Any]:
     """Describe a model file, or one of the zoo, which is fetched if need be.
 
+    Args:
+        name: A file, or what the zoo calls it.
+        cache_dir: Where the zoo's models are kept; None: the usual place.
+        console: Where progress is shown.
+        should_measure: True: also how fast it is.
+        device: Where it is to run: also what becomes of it there; None: that isn't asked.
+
     Raises:
-        ModelError: There is no such file or model, or it can't be read.
+        ModelError: There is no such file, model or device, or it can't be read.
+        InferenceError: The device failed.
         FetchError: It can't be fetched; what the catalogue says of it is in the text.
     """
     entry = _entry_named(name)
     path = Path(name) if entry is None else _fetched(entry, cache_dir, console)
+    logger.disable("vidpipe.inference.model")  # what it warns of is said here as the complaint
+    try:
+        return _info_of(path, entry, cache_dir, console, should_measure, device)
+    finally:
+        logger.enable("vidpipe.inference.model")
+
+
+def _info_of(
+    path: Path,
+    entry: ZooEntry | None,
+    cache_dir: Path | None,
+    console: Console,
+    should_measure: bool,  # noqa: FBT001 - handed on
+    device: str | None,
+) -> dict[str, Any]:
     about = describe_model(path)
     document = _description_document(about)
     known = entry or (find_model(about.known_as) if about.known_as else None)
     folder = cache_dir or default_cache_dir()
     document["zoo"] = entry_document(known, folder) if known else None
-    document["measured"] = None
+    document["measured"] = document["device"] = None
+    settings = DetectorSettings(path.stem, device=device or "CPU")
+    if device is not None and about.use is not None:
+        document["device"] = _device_document(report_device(read_detector(path, settings)))
     if should_measure and about.use is not None:
         console.print("measuring for two seconds", highlight=False)
-        speed = measure_speed(compile_detector(path, DetectorSettings(path.stem)))
+        speed = measure_speed(compile_detector(path, settings))
         document["measured"] = asdict(speed)
+    return document
+
+
+def _device_document(report: DeviceReport) -> dict[str, Any]:
+    document = asdict(report)
+    document["rules"] = device_rules(report.model, report.device, Hint.LATENCY)
     return document
 
 

@@ -7,9 +7,6 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from rich.table import Table
-from rich.text import Text
-
 from vidpipe.config.schema import default_cache_dir
 from vidpipe.inference.catalogue import ZooEntry, measured_on
 from vidpipe.inference.zoo import is_fetched
@@ -19,6 +16,8 @@ _WIDTH = 80
 _COLUMNS = (10, 6, 6, 6)
 """Of the figures; the longest name and a star take the rest."""
 
+_KEY_WIDTH = 11
+_MOST_LAYERS = 10
 _MOST_CLASSES = 12
 """More are only counted."""
 
@@ -61,20 +60,26 @@ def _row(name: str, *figures: str) -> str:
     )
 
 
-def info_table(document: Mapping[str, Any]) -> Table:
-    """Return what `vidpipe.apps.models.info_document` says."""
-    table = Table(
-        show_header=False,
-        box=None,
-        width=_WIDTH,
-        pad_edge=False,
-    )
-    table.add_column("what", no_wrap=True, style="cyan")
-    table.add_column("value", overflow="fold", ratio=1)
-    for key, text in _lines(document):
-        if text:
-            table.add_row(key, Text(text))
-    return table
+def info_lines(document: Mapping[str, Any], *, is_wrapped: bool) -> list[str]:
+    """Return what `vidpipe.apps.models.info_document` says.
+
+    Args:
+        document: The document.
+        is_wrapped: True: to 80 columns, for a terminal; paths and addresses stay whole all the
+            same. False: one line a fact.
+    """
+    return [line for key, text in _lines(document) for line in _info_row(key, text, is_wrapped)]
+
+
+def _info_row(key: str, text: str, is_wrapped: bool) -> Iterator[str]:  # noqa: FBT001
+    room = _WIDTH - _KEY_WIDTH
+    for part in text.splitlines():
+        pieces = [part]
+        if is_wrapped and len(part) > room:
+            pieces = wrap(part, room, break_long_words=False, break_on_hyphens=False)
+        for piece in pieces:
+            yield f"{key:<{_KEY_WIDTH}}{piece}".rstrip()
+            key = ""
 
 
 def _lines(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -88,12 +93,39 @@ def _lines(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "precision", document["precision"]
     yield "size", _size(document)
     yield "speed", _speed(document)
+    yield from _device(document["device"])
     yield "family", f"{document['family']}: {document['why']}" if document["family"] else "none"
     yield "reason", document["reason"]
     yield "classes", _classes(document)
     yield "complaint", document["complaint"]
     yield from _use(document)
     yield "metadata", "\n".join(f"{key}: {text}" for key, text in document["metadata"].items())
+
+
+def _device(report: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
+    """Say what becomes of a model on a device."""
+    if report is None:
+        return
+    names = ", ".join(f"{name} is {full}" for name, full in report["names"].items())
+    yield "device", f"{report['device']}: {names}"
+    yield "answers", ", ".join(f"{key} {text}" for key, text in report["runtime"].items())
+    if report["placement"]:
+        shares, total = report["placement"]["shares"], sum(report["placement"]["shares"].values())
+        parts = [f"{name} {count} ({count / total:.0%})" for name, count in shares.items()]
+        crossings = report["placement"]["crossings"]
+        yield (
+            "operators",
+            f"{', '.join(parts)}; split into {report['splits']}, {crossings} values handed over",
+        )
+    layers, whole_ms = report["layers"], sum(layer["ms"] for layer in report["layers"])
+    shown = [
+        f"{layer['ms']:.3f} ms {layer['kind']} {layer['name']} ({layer['how']})"
+        + (f", part {layer['part']}" if report["splits"] > 1 else "")
+        for layer in layers[:_MOST_LAYERS]
+    ]
+    more = f"{len(layers)} layers, {whole_ms:.3f} ms altogether; the slowest:"
+    yield "layers", "\n".join([more, *shown])
+    yield "rules", "\n".join(report["rules"])
 
 
 def _size(document: Mapping[str, Any]) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from loguru import logger
 
 from vidpipe.runtime.logs import redact, trace_of
+from vidpipe.runtime.meters import StreamStats
+from vidpipe.types import CaptureReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,20 @@ class Failure:
     def __str__(self) -> str:
         """The line that a person reads."""
         return f"{self.stream or 'vidpipe'} {self.part}: {self.error}"
+
+
+def never_up(stream: str, report: CaptureReport) -> Iterator[Failure]:
+    """Yield the failure of a live stream that was never up, once the run is over."""
+    if not report.has_been_up:
+        why = report.error or "still opening"
+        yield Failure(stream, "source", f"never came up: {why}")
+
+
+def unanswered(stream: str, stats: StreamStats) -> Iterator[Failure]:
+    """Yield the failure of a stream some of whose frames the model didn't answer."""
+    count = stats.errors.get("inference")
+    if count:
+        yield Failure(stream, "model", f"frames that failed: {count}")
 
 
 class Outcome:
@@ -107,6 +123,21 @@ class Outcome:
         """The files that are finished so far."""
         with self._lock:
             return sorted(self._files)
+
+    def files_from(self, first: int) -> list[Path]:
+        """Return the finished files but for so many, in the order in which they were finished."""
+        with self._lock:
+            return self._files[first:]
+
+    @property
+    def ended(self) -> frozenset[str]:
+        """The streams of which nothing more will come: handed over and written."""
+        with self._lock:
+            return frozenset(
+                stream
+                for stream, left in self._sinks_left.items()
+                if not left and stream not in self._running
+            )
 
     @property
     def is_done(self) -> bool:

@@ -14,20 +14,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
+from vidpipe.apps.abandonment import Abandonment, end_with
 from vidpipe.apps.build import build_engine
 from vidpipe.apps.delivery import Delivery, ResultSink
 from vidpipe.apps.engine import Phase, StreamUnit
-from vidpipe.apps.outcome import Failure
+from vidpipe.apps.engineview import EngineView
 from vidpipe.apps.sinks import lane_names, lane_size
 from vidpipe.config.load import load_config, load_config_mapping, load_config_text
 from vidpipe.config.schema import Config
-from vidpipe.errors import StopForcedError, UsageError, VidpipeError
+from vidpipe.errors import UsageError, VidpipeError
 from vidpipe.interfaces import Sink, SinkPlugin
 from vidpipe.outputs.fanout import SinkLane
 from vidpipe.outputs.plugin import foreign_sink
-from vidpipe.runtime.meters import StreamStats
 from vidpipe.runtime.supervisor import ThreadGroup
-from vidpipe.types import CaptureReport, FrameResult, Overflow, SinkRequest
+from vidpipe.types import FrameResult, Overflow, SinkRequest
 
 ConfigLike: TypeAlias = Config | Mapping[str, Any] | str | os.PathLike[str]
 """A file's path; or a text, a mapping or a ``Config`` of the same content."""
@@ -36,7 +36,7 @@ _CALLBACK_GRACE_S = 2.0
 """How long ``close`` waits for an ``on_result`` that is at its last result."""
 
 
-class Pipeline:
+class Pipeline(EngineView):
     """A configuration at work: its sources, models and outputs, and its results for a program.
 
     Three ways to use it, each for one run::
@@ -85,12 +85,12 @@ class Pipeline:
             ModelError: A model can't be found, understood or compiled.
             FetchError: A model of the zoo can't be fetched.
         """
-        self._config = config_from(config)
+        given = config_from(config)
+        super().__init__(given, build_engine(given))
         self._on_result = on_result
         self._sinks = sinks
         self._with_pictures = with_pictures
         self._with_passed = with_passed
-        self._engine = build_engine(self._config)
         self._delivery = Delivery()
         self._lock = threading.Lock()
         self._has_started = False
@@ -102,6 +102,7 @@ class Pipeline:
         self._callback_thread: int | None = None
         self._threads = ThreadGroup(self._engine.outcome.crash)
         self._error: BaseException | None = None
+        self._abandonment: Abandonment | None = None
         self._engine.outcome.tell_crash(self._delivery.close)
 
     @property
@@ -127,6 +128,8 @@ class Pipeline:
             if self._has_started or self._closer is not None:
                 raise UsageError("a pipeline runs once: make another one to run again")
             self._has_started = True
+            timeout_s = self._config.shutdown_timeout_s
+            self._abandonment = end_with(self, self._delivery, self._engine, timeout_s)
         try:
             self._is_pulled = with_results and self._on_result is None
             for unit in self._engine.streams:
@@ -236,53 +239,6 @@ class Pipeline:
             raise UsageError("there are no results to iterate over: it runs without, or is closed")
         return self._results(is_own=is_own)
 
-    # ---- How it stands -------------------------------------------------------------------------
-
-    @property
-    def is_done(self) -> bool:
-        """True once there is nothing left to wait for: every file has ended, or the run crashed."""
-        return self._engine.outcome.over.is_set()
-
-    def stats(self) -> dict[str, StreamStats]:
-        """Return the counters of each stream, by its id, as they are at this moment."""
-        return {unit.stream: unit.meter.snapshot() for unit in self._engine.streams}
-
-    def reports(self) -> dict[str, CaptureReport]:
-        """Return what each stream's source is doing, by its id."""
-        return {unit.stream: unit.capture.report() for unit in self._engine.streams}
-
-    @property
-    def failures(self) -> list[Failure]:
-        """What has failed for good so far: sources, outputs, frames."""
-        return self._engine.failures
-
-    @property
-    def files(self) -> list[Path]:
-        """The files that the outputs have finished so far."""
-        return self._engine.outcome.files
-
-    @property
-    def lost(self) -> list[str]:
-        """What ``close`` had to throw away past its deadline, for people; best empty."""
-        return list(self._engine.lost)
-
-    @property
-    def exit_code(self) -> int:
-        """What the command line would end with: 3 if anything is lost, 1 if it failed, else 0."""
-        return self._engine.exit_code
-
-    def raise_for_failures(self) -> None:
-        """Raise if anything has failed or is lost; for a program that wants all or nothing.
-
-        Raises:
-            StopForcedError: Something is lost.
-            VidpipeError: Something has failed.
-        """
-        if self._engine.lost:
-            raise StopForcedError("lost by the stop: " + "; ".join(self._engine.lost))
-        if failures := self.failures:
-            raise VidpipeError("; ".join(map(str, failures)))
-
     # ---- Inside --------------------------------------------------------------------------------
 
     def _attach_sinks(self, unit: StreamUnit) -> None:
@@ -340,6 +296,8 @@ class Pipeline:
             raise VidpipeError("a thread died, and the run with it: " + "; ".join(died))
 
     def _close(self, timeout_s: float) -> None:
+        if self._abandonment is not None:
+            self._abandonment.detach()
         self._has_ended_sources = True
         # Whoever is called drains what is on its way; whoever pulls may be the one that closes.
         is_drained = self._on_result is not None and self._closer != self._callback_thread

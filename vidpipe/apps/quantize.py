@@ -8,9 +8,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from vidpipe.apps.build import detector_settings, model_path, source_spec
+from vidpipe.apps.build import detector_settings, model_path
 from vidpipe.apps.frames import FramePlan, FrameSource, gather, pick
 from vidpipe.apps.models import get_model
+from vidpipe.apps.sourcing import source_spec
 from vidpipe.apps.steps import step_progress
 from vidpipe.apps.truth import LabelledFrame, read_truth
 from vidpipe.config.load import load_config
@@ -37,6 +38,9 @@ _HELD_BACK_EVERY = 5
 _LEAST_FRAMES = 10
 _FEW_FRAMES = 100
 """NNCF's makers advise 300; below a hundred the ranges of values are a matter of luck."""
+
+_FEW_OBJECTS = 200
+"""Of fewer, one more or less moves a share by more than half a percent."""
 
 _GOOD_SHARE = 0.9
 """Of the original's objects: with fewer found, the file is of little use."""
@@ -136,7 +140,7 @@ def run_quantize(request: QuantizeRequest, console: Console) -> QuantizeReport:
         labelled=len(labelled),
         before=before,
         after=after,
-        warnings=tuple(_warnings(len(gathered.samples), before, after)),
+        warnings=tuple(_warnings(len(gathered.samples), request.plan.count, before, after)),
         failures=gathered.failures,
     )
 
@@ -248,10 +252,17 @@ def _control(
     return AccuracyControl(labelled, read_detector(detector.path, settings), max_drop)
 
 
-def _warnings(frames: int, before: Worth, after: Worth) -> list[str]:
+def _warnings(frames: int, asked: int, before: Worth, after: Worth) -> list[str]:
     found = []
     if frames < _FEW_FRAMES:
-        found.append(f"only {frames} frames could be had: with 300 the result is surer")
+        words = "only {} frames could be had" if frames < asked else "{} frames are few"
+        found.append(f"{words.format(frames)}: with 300 the result is surer")
+    if 0 < after.agreement.expected < _FEW_OBJECTS:
+        found.append(
+            f"the original saw only {after.agreement.expected} objects in the frames that were held"
+            f" back: from {_FEW_OBJECTS} on shares mean something; take more frames (--count), and"
+            " such with more to see"
+        )
     if not after.agreement.expected:
         found.append(
             "the original saw no object in the frames that were held back: the agreement says"

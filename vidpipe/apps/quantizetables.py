@@ -48,7 +48,7 @@ def _worth_document(worth: Worth) -> dict[str, Any]:
             **{
                 f"iou_{least_iou:g}": {
                     "found": agreement.found[index],
-                    "invented": agreement.invented[index],
+                    "added": agreement.added[index],
                 }
                 for index, least_iou in enumerate(LEAST_IOUS)
             },
@@ -83,14 +83,12 @@ def quantize_table(report: QuantizeReport) -> Table:
     for index, least_iou in enumerate(LEAST_IOUS):
         table.add_row(
             f"objects found, IoU {least_iou:g}",
-            *_cells(report, lambda a, index=index: _share(a.found_share(index))),  # type: ignore[misc]
-            f"of {after.agreement.expected}",
+            *_cells(report, lambda a, index=index: _count(a.found[index], a.expected)),  # type: ignore[misc]
         )
     for index, least_iou in enumerate(LEAST_IOUS):
         table.add_row(
-            f"objects invented, IoU {least_iou:g}",
-            *_cells(report, lambda a, index=index: _share(a.invented_share(index))),  # type: ignore[misc]
-            f"of {after.agreement.reported}",
+            f"objects added, IoU {least_iou:g}",
+            *_cells(report, lambda a, index=index: _count(a.added[index], a.reported)),  # type: ignore[misc]
         )
     table.add_row("mean score difference", *_cells(report, _difference), "")
     if after.accuracy is not None and before.accuracy is not None:
@@ -102,9 +100,11 @@ def quantize_table(report: QuantizeReport) -> Table:
 
 def quantize_lines(report: QuantizeReport) -> list[str]:
     """Return what stands below the table, one sentence a line."""
+    sources = ", ".join(f"{name} {count}" for name, count in report.counts.items())
     return [
-        f"quantised with {report.used} frames; found and invented: against the original in 32 bits,"
-        f" on {report.held_back} frames held back",
+        f"frames: {sources}",
+        f"quantised with {report.used} of them; found and added: against the original in 32 bits,"
+        f" on the {report.held_back} held back",
         *(f"warning: {text}" for text in report.warnings),
         *(f"failed: {text}" for text in report.failures),
     ]
@@ -114,8 +114,8 @@ def _cells(report: QuantizeReport, show: Callable[[Agreement], str]) -> tuple[st
     return show(report.before.agreement), show(report.after.agreement)
 
 
-def _share(share: float | None) -> str:
-    return "-" if share is None else f"{share:.1%}"
+def _count(count: int, total: int) -> str:
+    return f"{count} of {total} {count / total:7.1%}" if total else "-"
 
 
 def _difference(agreement: Agreement) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from types import FrameType
@@ -10,6 +11,10 @@ from types import FrameType
 from vidpipe.errors import InterruptedStartError
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+_ONE_WISH_S = 0.05
+"""Signals so close together are one wish: `timeout` sends its own to the process and to the group.
+"""
 
 
 class StopSignals:
@@ -20,12 +25,14 @@ class StopSignals:
     is ignored already (``nohup``).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Catch nothing yet."""
+        self._clock = clock
         self._names: SimpleQueue[str] = SimpleQueue()
         """Of the signals; no event, whose lock the main thread may hold as the handler runs."""
         self._name = ""
         self._has_come = False
+        self._came_at = 0.0
         self._hurry: Callable[[], None] | None = None
         self._before: dict[int, object] = {}
 
@@ -69,10 +76,12 @@ class StopSignals:
 
     def _handle(self, number: int, _: FrameType | None) -> None:
         is_first, self._has_come = not self._has_come, True
+        if is_first:
+            self._came_at = self._clock()
         if self._hurry is None:
             # Not an Exception: whoever translates the errors of libraries must not take it for one.
             raise KeyboardInterrupt
         if is_first:
             self._names.put(signal.Signals(number).name)
-        else:
+        elif self._clock() - self._came_at > _ONE_WISH_S:
             self._hurry()

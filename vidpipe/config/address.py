@@ -30,6 +30,14 @@ OWN_SCHEMES = frozenset(SCHEMES) | {"device", "synthetic"}
 
 PORTS = 65_536
 
+DEVICE_KEYS = {
+    "size": (re.compile("[1-9][0-9]{0,4}x[1-9][0-9]{0,4}"), "width x height, such as 1280x720"),
+    "fps": (re.compile(r"[1-9][0-9]{0,2}(\.[0-9]+)?"), "frames a second, such as 25"),
+    "format": (re.compile("[A-Za-z0-9]{4}"), "four letters, such as mjpg or yuyv"),
+    "backend": (re.compile("v4l2|any"), "v4l2 or any"),
+}
+"""What may stand behind the ``?`` of a webcam's address, and how."""
+
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)(.*)", re.DOTALL)
 EMBEDDED_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)([^\s/?#]*)@")
@@ -92,19 +100,43 @@ def is_plugins(text: str) -> bool:
     return match is not None and match[1].lower() in plugin_schemes()
 
 
+def unknown_scheme(text: str) -> str | None:
+    """Return what to say of a text that is no file, if it looks like a package's address."""
+    match = SCHEME.match(text)
+    if match is None or source_kind(text) != "file" or match[1].lower() in OWN_SCHEMES:
+        return None
+    name = match[1][:20]
+    return f"no source is called {name}, and no such file is there; is its package installed?"
+
+
 def source_fault(text: str) -> str | None:
     """Return what is wrong with an address, or None; never shows a part that may be secret."""
     if not text.strip():
         return "is empty: give a file, a URL, device:N or synthetic:..."
     kind = source_kind(text)
-    if kind == "device" and not re.fullmatch(r"device:([0-9]{1,4}|/.+)", text):
-        return "expected device:NUMBER or device:/dev/..., such as device:0"
-    if kind in ("synthetic", "device", "plugin"):
+    if kind == "device":
+        return _device_fault(text)
+    if kind in ("synthetic", "plugin"):
         return None
     url = split_url(text)
     if url and (not text.isprintable() or " " in url.host):
         return "the URL holds a space or a control character where none may be"
     return _url_fault(url) if url else _mistyped_scheme(text)
+
+
+def _device_fault(text: str) -> str | None:
+    device, mark, query = text.partition("?")
+    if not re.fullmatch(r"device:([0-9]{1,4}|/.+)", device):
+        return "expected device:NUMBER or device:/dev/..., such as device:0"
+    for pair in query.split("&") if mark else ():
+        key, _, value = pair.partition("=")
+        if key not in DEVICE_KEYS:
+            known = list(DEVICE_KEYS)
+            return f"unknown '{key[:20]}'{did_you_mean(key, known)}; known: {', '.join(known)}"
+        pattern, wanted = DEVICE_KEYS[key]
+        if not pattern.fullmatch(value):
+            return f"{key}: expected {wanted}"
+    return None
 
 
 def _mistyped_scheme(text: str) -> str | None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from vidpipe.config.address import source_kind
 from vidpipe.config.document import (
     FaultLog,
     KeyPath,
@@ -20,12 +21,14 @@ from vidpipe.config.document import (
     show,
     text_of,
 )
+from vidpipe.config.loopback import is_loopback
 from vidpipe.config.model import origin_fault
 from vidpipe.config.outputs import OUTPUT_TYPES
 from vidpipe.config.suggest import did_you_mean, listed
 
 START_PATTERN = "[0-9]{8}T[0-9]{6}Z"
 """The form of ``{start}``."""
+START_SAMPLE = "20261130T050000Z"
 PAIRS_MAX = 100_000
 """Of fixed paths and paths with placeholders; more aren't compared."""
 
@@ -47,16 +50,22 @@ class Target:
     node: TextNode
     stream: str
     file: str
+    is_kept: bool
+    """Whether its old files are deleted."""
 
 
 def cross_check(root: MapNode, origins: Mapping[int, int], faults: FaultLog) -> None:
-    """Report duplicate ids, models and streams that don't exist, and outputs that collide."""
+    """Report what is wrong between the sections."""
     streams = list(_streams(root, origins))
     ids = _check_ids(streams, faults)
     _check_origins(root.get("models"), faults)
     _check_models(root.get("models"), streams, faults)
-    _check_targets(list(_targets(streams)), faults)
+    targets = list(_targets(streams))
+    _check_targets(targets, faults)
+    _check_kept(targets, faults)
+    _check_recorded(streams, faults)
     _check_groups(root, ids, faults)
+    _check_server(root, faults)
 
 
 def _streams(root: MapNode, origins: Mapping[int, int]) -> Iterator[Stream]:
@@ -127,7 +136,10 @@ def _targets(streams: list[Stream]) -> Iterator[Target]:
                 text = node.text.replace("{stream}", stream.name)
                 file = os.path.abspath(os.path.expanduser(text))  # noqa: PTH100, PTH111
                 path = (*stream.path, "outputs", index, "path")
-                yield Target(path, node, stream.name, file)
+                is_kept = isinstance(output, MapNode) and any(
+                    _is_given(output.get(key)) for key in ("keep_days", "keep_gb")
+                )
+                yield Target(path, node, stream.name, file, is_kept)
 
 
 def _check_targets(targets: list[Target], faults: FaultLog) -> None:
@@ -141,8 +153,7 @@ def _check_targets(targets: list[Target], faults: FaultLog) -> None:
     if len(fixed) * len(moving) > PAIRS_MAX:
         return
     for target in moving:
-        pattern = re.escape(target.file)
-        pattern = pattern.replace(r"\{n\}", "[0-9]+").replace(r"\{start\}", START_PATTERN)
+        pattern = _open_pattern(target.file)
         for other in fixed:
             if re.fullmatch(pattern, other.file):
                 _collision(target, other, faults)
@@ -166,6 +177,53 @@ def _collision(first: Target, second: Target, faults: FaultLog) -> None:
     faults.add(second.node.place, second.path, message)
 
 
+def _check_kept(targets: list[Target], faults: FaultLog) -> None:
+    """What deletes its old files must not take another's for its own."""
+    kept = [target for target in targets if target.is_kept]
+    if len(kept) * len(targets) > PAIRS_MAX:
+        return
+    names = [target.file.replace("{start}", START_SAMPLE).replace("{n}", "1") for target in targets]
+    for target in kept:
+        stem, dot, suffix = target.file.rpartition(".")
+        # what has a name that was taken is numbered: gate-20261130T050000Z-2.mp4
+        again = "(?:-[0-9]+)?" if stem.endswith(("{start}", "{n}")) else ""
+        pattern = re.compile(_open_pattern(stem) + again + re.escape(dot + suffix))
+        for other, name in zip(targets, names, strict=True):
+            if other is not target and pattern.fullmatch(name) and other.file != target.file:
+                faults.add(
+                    target.node.place,
+                    target.path,
+                    f"what deletes old files of '{show(target.node.shown)}' would take those of "
+                    f"'{show(other.node.shown)}' for them: give the two other names",
+                )
+                break
+
+
+def _open_pattern(file: str) -> str:
+    return re.escape(file).replace(r"\{n\}", "[0-9]+").replace(r"\{start\}", START_PATTERN)
+
+
+def _check_recorded(streams: list[Stream], faults: FaultLog) -> None:
+    """Packets can only be copied of what sends some."""
+    for stream in streams:
+        source, outputs = stream.node.get("source"), stream.node.get("outputs")
+        address = text_of(source)
+        if address is None or not isinstance(outputs, ListNode):
+            continue
+        kind = source_kind(address)
+        if kind in ("file", "network"):
+            continue
+        for index, output in enumerate(outputs.items):
+            node = output.get("type") if isinstance(output, MapNode) else None
+            if node is not None and text_of(node) == "record":
+                faults.add(
+                    node.place,
+                    (*stream.path, "outputs", index, "type"),
+                    f"record copies what a camera or file sends, and a {kind} source of stream "
+                    f"'{show(stream.name or '')}' has only pictures: use type: video",
+                )
+
+
 def _check_groups(root: MapNode, ids: set[str], faults: FaultLog) -> None:
     wall = root.get("wall")
     groups = wall.get("groups") if isinstance(wall, MapNode) else None
@@ -179,3 +237,24 @@ def _check_groups(root: MapNode, ids: set[str], faults: FaultLog) -> None:
                     ("wall", "groups", name, index),
                     f"no stream has the id '{show(ident)}'{did_you_mean(ident, ids)}",
                 )
+
+
+def _check_server(root: MapNode, faults: FaultLog) -> None:
+    """Whoever may reach the server from another machine needs a token."""
+    server = root.get("server")
+    host = server.get("host") if isinstance(server, MapNode) else None
+    if not isinstance(server, MapNode) or not isinstance(host, TextNode):
+        return
+    tokens = server.get("tokens")
+    given = [
+        text_of(item.get("token")) if isinstance(item, MapNode) else None
+        for item in (tokens.items if isinstance(tokens, ListNode) else ())
+    ]
+    is_guarded = any((token or "").strip() for token in given)
+    if host.text.strip() and not host.is_null and not is_loopback(host.text) and not is_guarded:
+        faults.add(
+            host.place,
+            ("server", "host"),
+            f"'{show(host.shown)}' can be reached from outside of this machine: add server.tokens, "
+            "or use 127.0.0.1",
+        )

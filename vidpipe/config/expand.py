@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
-from vidpipe.config.address import source_fault, source_kind, split_url
+from vidpipe.config.address import source_fault, source_kind, split_url, unknown_scheme
 from vidpipe.config.document import (
     Entry,
     FaultLog,
@@ -59,6 +59,7 @@ def expand(root: MapNode, folder: Path, faults: FaultLog) -> tuple[MapNode, dict
         variants: Iterable[Node] = [whole]
         if isinstance(whole, MapNode):
             whole = _with_only_model(whole, names[0]) if len(names) == 1 else whole
+            whole = _with_tls_paths(_with_camera_ca(whole, folder), folder)
             variants = _by_source(whole, ("streams", index), folder, faults)
         for variant in variants:
             origins[len(items)] = index
@@ -91,6 +92,38 @@ def _with_model_paths(root: MapNode, folder: Path) -> MapNode:
                     model = model.with_node(key, replace(node, text=input_path(node.text, folder)))
         entries[name] = Entry(entry.key_place, model)
     return root.with_node("models", replace(models, entries=entries))
+
+
+def _with_camera_ca(stream: MapNode, folder: Path) -> MapNode:
+    """Return the stream with the certificates that its camera is trusted by."""
+    connect = stream.get("connect")
+    tls = connect.get("tls") if isinstance(connect, MapNode) else None
+    node = tls.get("ca") if isinstance(tls, MapNode) else None
+    if not isinstance(node, TextNode) or not node.text.strip() or node.is_null:
+        return stream
+    assert isinstance(connect, MapNode)
+    assert isinstance(tls, MapNode)
+    tls = tls.with_node("ca", replace(node, text=input_path(node.text, folder)))
+    return stream.with_node("connect", connect.with_node("tls", tls))
+
+
+def _with_tls_paths(stream: MapNode, folder: Path) -> MapNode:
+    """Return the stream with the certificates that its outputs name."""
+    outputs = stream.get("outputs")
+    if not isinstance(outputs, ListNode):
+        return stream
+    items: list[Node] = []
+    for output in outputs.items:
+        tls = output.get("tls") if isinstance(output, MapNode) else None
+        if not isinstance(output, MapNode) or not isinstance(tls, MapNode):
+            items.append(output)
+            continue
+        for key in ("ca", "cert", "key"):
+            node = tls.get(key)
+            if isinstance(node, TextNode) and node.text.strip() and not node.is_null:
+                tls = tls.with_node(key, replace(node, text=input_path(node.text, folder)))
+        items.append(output.with_node("tls", tls))
+    return stream.with_node("outputs", replace(outputs, items=tuple(items)))
 
 
 def _by_source(stream: MapNode, path: KeyPath, folder: Path, faults: FaultLog) -> Iterator[MapNode]:
@@ -157,6 +190,10 @@ def _matches(node: TextNode, path: KeyPath, folder: Path, faults: FaultLog) -> l
             faults.block(node.place, path, f"'{shown}' matches more than {FILES_MAX} files")
         if files:
             return files[:FILES_MAX]
+    unknown = unknown_scheme(node.text)
+    if unknown:
+        faults.block(node.place, path, unknown)
+        return [node.text]
     faults.block(
         node.place,
         path,

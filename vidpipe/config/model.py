@@ -13,6 +13,7 @@ from vidpipe.config.section import Section
 from vidpipe.config.suggest import did_you_mean
 from vidpipe.config.values import (
     AS_FILLED,
+    AS_FLAG,
     AS_NUMBER,
     AS_SCALAR,
     AS_TEXT,
@@ -57,6 +58,22 @@ def origin_fault(*, has_path: bool, has_zoo: bool) -> str | None:
         return "path and zoo exclude each other: keep one"
     if not has_path and not has_zoo:
         return "needs a path (the model's file) or a zoo name (`vidpipe models list`)"
+    return None
+
+
+def schedule_fault(call: str, hint: str, mode: str) -> str | None:
+    """Return why these choices exclude one another, or None."""
+    if call == "sync" and mode == "batched":
+        return (
+            "call: sync and mode: batched exclude each other: a batch gathers the frames of several"
+            " streams, and with sync each stream asks by itself"
+        )
+    if hint == "adaptive" and (call == "sync" or mode != "shared"):
+        other = f"mode: {mode}" if mode != "shared" else "call: sync"
+        return (
+            f"hint: adaptive moves all streams between two shared pools: it needs mode: shared and"
+            f" call: async, not {other}"
+        )
     return None
 
 
@@ -121,6 +138,11 @@ def _requests(value: object) -> object:
     if isinstance(count, int) and 1 <= count <= REQUESTS_MAX:
         return count
     raise fault(f"expected auto or a number from 1 to {REQUESTS_MAX}, not {described(value)}")
+
+
+AS_REQUESTS = BeforeValidator(
+    _requests, json_schema_input_type=Literal["auto"] | Annotated[int, Field(ge=1, le=1024)]
+)
 
 
 def _size(value: object) -> object:
@@ -270,6 +292,28 @@ class ModelConfig(Section):
         Field(description="CPU, GPU, NPU, AUTO[:list], MULTI:list or HETERO:list."),
         BeforeValidator(_device, json_schema_input_type=str),
     ] = "CPU"
+    num_streams: Annotated[
+        Literal["auto"] | int,
+        Field(description="Inferences that the device runs at once; auto: what the hint chooses."),
+        AS_REQUESTS,
+    ] = "auto"
+    threads: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=1024,
+            description="Threads that the device computes with. Absent: what the hint chooses.",
+        ),
+        AS_WHOLE,
+    ] = None
+    pinning: Annotated[
+        bool | None,
+        Field(
+            description="Whether each of these threads stays on its core. Absent: no, since the "
+            "streams' own threads need the cores, too."
+        ),
+        AS_FLAG,
+    ] = None
     properties: Annotated[
         dict[str, Annotated[bool | int | float | str, AS_SCALAR]],
         Field(description="Further properties of the device's plugin, such as NUM_STREAMS: 2."),
@@ -292,9 +336,7 @@ class ModelConfig(Section):
     requests: Annotated[
         Literal["auto"] | int,
         Field(description="Requests of the pool; auto: twice what the device prefers, plus one."),
-        BeforeValidator(
-            _requests, json_schema_input_type=Literal["auto"] | Annotated[int, Field(ge=1, le=1024)]
-        ),
+        AS_REQUESTS,
     ] = "auto"
     batch: Annotated[
         BatchConfig | None, Field(description="Size and patience of a batch (mode batched).")
@@ -324,6 +366,13 @@ class ModelConfig(Section):
     @model_validator(mode="after")
     def _one_origin(self) -> Self:
         wrong = origin_fault(has_path=self.path is not None, has_zoo=self.zoo is not None)
+        if wrong:
+            raise fault(wrong)
+        return self
+
+    @model_validator(mode="after")
+    def _schedule_fits(self) -> Self:
+        wrong = schedule_fault(self.call, self.hint, self.mode)
         if wrong:
             raise fault(wrong)
         return self

@@ -34,27 +34,9 @@ class NotYet:
         return self.values is ANYTHING
 
 
-LATER_OUTPUTS = re.compile("record|rtsp|rtmp|mqtt|webhook")
-OUTPUTS = ("defaults.outputs.*", "streams.*.outputs.*")
-
 NOT_YET = (
-    NotYet("server"),
+    NotYet("server.tls"),
     NotYet("wall"),
-    NotYet("events"),
-    NotYet("outbox"),
-    NotYet("telemetry.manifest"),
-    NotYet("workers", re.compile("0*([2-9]|[1-9][0-9]+)"), "1"),
-    NotYet("models.*.mode", re.compile("independent|batched"), "shared"),
-    NotYet("models.*.call", re.compile("sync"), "async"),
-    NotYet("models.*.hint", re.compile("cumulative_throughput|adaptive"), "latency or throughput"),
-    NotYet("models.*.batch"),
-    NotYet("models.*.input.fit", re.compile("streams"), "model"),
-    *(NotYet(f"{output}.type", LATER_OUTPUTS, "video or jsonl") for output in OUTPUTS),
-    *(
-        NotYet(f"{output}.{key}")
-        for output in OUTPUTS
-        for key in ("keep_days", "keep_gb", "min_free_gb")
-    ),
 )
 
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from vidpipe.config.address import split_url
-from vidpipe.config.section import Section
+from vidpipe.config.eventoutputs import MqttOutput, WebhookOutput
+from vidpipe.config.lane import OutputConfig, url_of
 from vidpipe.config.suggest import did_you_mean
 from vidpipe.config.values import (
     AS_FILLED,
     AS_NUMBER,
     AS_TEXT,
-    AS_WHOLE,
     any_value,
     described,
     fault,
@@ -30,6 +30,7 @@ from vidpipe.config.values import (
 from vidpipe.runtime.plugins import SINKS, plugin_names
 
 PLACEHOLDERS = ("stream", "start", "n")
+RECORD_SUFFIXES = (".mp4", ".m4v", ".mkv", ".mov")
 SIDE_PX = (2, 16_384)
 """The least and greatest side of a scaled picture."""
 
@@ -82,78 +83,9 @@ def _scale(value: object) -> object:
     )
 
 
-def _url(*schemes: str) -> BeforeValidator:
-    def check(value: object) -> object:
-        text = str(filled_text(value))
-        url = split_url(text)
-        if url is None or url.scheme.lower() not in schemes or not url.host:
-            raise fault("expected a URL of " + " or ".join(f"{scheme}://" for scheme in schemes))
-        return text
+class PictureOutputConfig(OutputConfig):
+    """What every output that encodes pictures has."""
 
-    return BeforeValidator(check, json_schema_input_type=str)
-
-
-class OutputLaneConfig(Section):
-    """The bounded lane in front of one output. Absent keys: chosen from the output's type."""
-
-    size: Annotated[
-        int | None, Field(ge=1, le=4096, description="Results that may wait."), AS_WHOLE
-    ] = None
-    overflow: Annotated[
-        Literal["drop-oldest", "block"] | None,
-        Field(description="What a full lane does: lose the oldest result, or make the chain wait."),
-        AS_TEXT,
-    ] = None
-
-
-class OutputConfig(Section):
-    """What every output has."""
-
-    lane: Annotated[
-        OutputLaneConfig, Field(description="The bounded lane in front of this output.")
-    ] = OutputLaneConfig()
-
-
-class StoredOutputConfig(OutputConfig):
-    """What every output that grows on a disk has."""
-
-    keep_days: Annotated[
-        float | None,
-        Field(gt=0, le=36_500, description="Files older than this many days are deleted."),
-        AS_NUMBER,
-    ] = None
-    keep_gb: Annotated[
-        float | None,
-        Field(gt=0, le=1_000_000, description="The oldest files go above this total, in GB."),
-        AS_NUMBER,
-    ] = None
-    min_free_gb: Annotated[
-        float | None,
-        Field(ge=0, le=1_000_000, description="Writing stops below this free space, in GB."),
-        AS_NUMBER,
-    ] = None
-
-
-PATH_HELP = (
-    "relative to the working directory; {stream} is the stream's id, {start} the UTC time of the "
-    "file's first frame, {n} the file's number from 1. An existing file is never overwritten."
-)
-
-
-class VideoOutput(StoredOutputConfig):
-    """Annotated video: H.264 in MP4, at the source's timestamps."""
-
-    type: Annotated[Literal["video"], Field(description="Annotated video."), AS_TEXT] = "video"
-    path: Annotated[
-        str,
-        Field(description=f"The file, ending in .mp4, {PATH_HELP}"),
-        BeforeValidator(_video_path, json_schema_input_type=str),
-    ]
-    segment_s: Annotated[
-        float | None,
-        Field(gt=0, le=604_800, description="A new file begins after this many seconds."),
-        AS_NUMBER,
-    ] = None
     scale: Annotated[
         float | str | None,
         Field(
@@ -185,6 +117,65 @@ class VideoOutput(StoredOutputConfig):
         return max(1, round(width * factor)), max(1, round(height * factor))
 
 
+class StoredOutputConfig(OutputConfig):
+    """What every output that grows on a disk has."""
+
+    segment_s: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            le=604_800,
+            description="A new file begins at multiples of so many seconds: of a live stream on "
+            "the clock (UTC; 600: at :00, :10, :20), of a recorded one in its own time.",
+        ),
+        AS_NUMBER,
+    ] = None
+    keep_days: Annotated[
+        float | None,
+        Field(gt=0, le=36_500, description="Files older than this many days are deleted."),
+        AS_NUMBER,
+    ] = None
+    keep_gb: Annotated[
+        float | None,
+        Field(gt=0, le=1_000_000, description="The oldest files go above this total, in GB."),
+        AS_NUMBER,
+    ] = None
+    min_free_gb: Annotated[
+        float | None,
+        Field(ge=0, le=1_000_000, description="Writing stops below this free space, in GB."),
+        AS_NUMBER,
+    ] = None
+
+    @model_validator(mode="after")
+    def _known_by_name(self) -> Self:
+        """Files that are to be deleted again must be known by their names alone."""
+        wants = [key for key in ("keep_days", "keep_gb") if getattr(self, key) is not None]
+        name = str(getattr(self, "path", "")).rpartition("/")[2]
+        if wants and "{start}" not in name:
+            raise fault(
+                f"{wants[0]} deletes old files, which it knows by their names: put {{start}} into "
+                "the name in the path"
+            )
+        return self
+
+
+PATH_HELP = (
+    "relative to the working directory; {stream} is the stream's id, {start} the UTC time of the "
+    "file's first frame, {n} the file's number from 1. An existing file is never overwritten."
+)
+
+
+class VideoOutput(StoredOutputConfig, PictureOutputConfig):
+    """Annotated video: H.264 in MP4, at the source's timestamps."""
+
+    type: Annotated[Literal["video"], Field(description="Annotated video."), AS_TEXT] = "video"
+    path: Annotated[
+        str,
+        Field(description=f"The file, ending in .mp4, {PATH_HELP}"),
+        BeforeValidator(_video_path, json_schema_input_type=str),
+    ]
+
+
 class JsonlOutput(StoredOutputConfig):
     """JSON Lines: one line for every frame that the model was asked about."""
 
@@ -195,61 +186,48 @@ class JsonlOutput(StoredOutputConfig):
         BeforeValidator(_path, json_schema_input_type=str),
     ]
 
+    @model_validator(mode="after")
+    def _told_apart(self) -> Self:
+        if self.segment_s is not None and "{start}" not in self.path:
+            raise fault("segment_s makes many files: put {start} into the path")
+        return self
+
+
+def _record_path(value: object) -> object:
+    template = str(_path(value))
+    if not template.lower().endswith(RECORD_SUFFIXES):
+        raise fault("a recording is MP4, Matroska or QuickTime: end the path in .mp4, .mkv or .mov")
+    return template
+
 
 class RecordOutput(StoredOutputConfig):
-    """The source's own packets, copied and never encoded."""
+    """The source's own packets, copied and never encoded; audio where the container takes it."""
 
     type: Annotated[Literal["record"], Field(description="The source's packets."), AS_TEXT] = (
         "record"
     )
     path: Annotated[
         str,
-        Field(description=f"The file, {PATH_HELP}"),
-        BeforeValidator(_path, json_schema_input_type=str),
+        Field(description=f"The file, ending in .mp4, .mkv or .mov, {PATH_HELP}"),
+        BeforeValidator(_record_path, json_schema_input_type=str),
     ]
-    segment_s: Annotated[
-        float | None,
-        Field(gt=0, le=604_800, description="A new file begins after this many seconds."),
-        AS_NUMBER,
-    ] = None
 
 
-class RtspOutput(OutputConfig):
+class RtspOutput(PictureOutputConfig):
     """The annotated stream, pushed to an RTSP server."""
 
     type: Annotated[Literal["rtsp"], Field(description="Push by RTSP."), AS_TEXT] = "rtsp"
     url: Annotated[
-        str, Field(description="The server's URL, rtsp:// or rtsps://."), _url("rtsp", "rtsps")
+        str, Field(description="The server's URL, rtsp:// or rtsps://."), url_of("rtsp", "rtsps")
     ]
 
 
-class RtmpOutput(OutputConfig):
+class RtmpOutput(PictureOutputConfig):
     """The annotated stream, pushed to an RTMP server."""
 
     type: Annotated[Literal["rtmp"], Field(description="Push by RTMP."), AS_TEXT] = "rtmp"
     url: Annotated[
-        str, Field(description="The server's URL, rtmp:// or rtmps://."), _url("rtmp", "rtmps")
-    ]
-
-
-class MqttOutput(OutputConfig):
-    """Events, published to an MQTT broker."""
-
-    type: Annotated[Literal["mqtt"], Field(description="Events by MQTT."), AS_TEXT] = "mqtt"
-    url: Annotated[
-        str, Field(description="The broker's URL, mqtt:// or mqtts://."), _url("mqtt", "mqtts")
-    ]
-    topic: Annotated[
-        str, Field(description="The topic; {stream} is the stream's id."), AS_FILLED
-    ] = "vidpipe/{stream}"
-
-
-class WebhookOutput(OutputConfig):
-    """Events, posted to a web server."""
-
-    type: Annotated[Literal["webhook"], Field(description="Events by HTTP."), AS_TEXT] = "webhook"
-    url: Annotated[
-        str, Field(description="The URL to post to, http:// or https://."), _url("http", "https")
+        str, Field(description="The server's URL, rtmp:// or rtmps://."), url_of("rtmp", "rtmps")
     ]
 
 

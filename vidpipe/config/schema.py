@@ -20,6 +20,7 @@ from vidpipe.config.values import (
     AS_PATH,
     AS_TEXT,
     AS_WHOLE,
+    described,
     fault,
     file_path,
     text,
@@ -28,6 +29,7 @@ from vidpipe.config.values import (
 
 LogLevel: TypeAlias = Literal["TRACE", "DEBUG", "INFO", "SUCCESS", "WARNING", "ERROR", "CRITICAL"]
 LOG_LEVELS = get_args(LogLevel)
+WORKERS_MAX = 256
 LogWord: TypeAlias = (
     LogLevel | Literal["trace", "debug", "info", "success", "warning", "error", "critical"]
 )
@@ -47,6 +49,18 @@ def _upper(value: object) -> object:
     taken = str(text(value))
     # a wrong word goes on as written, so that the message shows it so
     return taken.upper() if taken.islower() and taken.upper() in LOG_LEVELS else value
+
+
+def _workers(value: object) -> object:
+    if str(value).strip() == "auto":
+        return "auto"
+    try:
+        count = whole(value)
+    except ValueError:
+        count = 0
+    if isinstance(count, int) and 1 <= count <= WORKERS_MAX:
+        return count
+    raise fault(f"expected auto or a number from 1 to {WORKERS_MAX}, not {described(value)}")
 
 
 def _path_or_none(value: object) -> object:
@@ -151,7 +165,11 @@ class OutboxConfig(Section):
 
 def default_cache_dir() -> Path:
     """Return where fetched and compiled models are kept unless the file says otherwise."""
-    return Path(os.path.expanduser("~/.cache/vidpipe"))  # noqa: PTH111 (Path's raises without a home)
+    # A relative one is to be ignored, says the XDG Base Directory Specification.
+    xdg = os.environ.get("XDG_CACHE_HOME", "")
+    usual = f"{xdg}/vidpipe" if xdg.startswith("/") else "~/.cache/vidpipe"
+    folder = os.environ.get("VIDPIPE_CACHE_DIR") or usual
+    return Path(os.path.expanduser(folder))  # noqa: PTH111 (Path's raises without a home)
 
 
 class Config(Section):
@@ -189,7 +207,8 @@ class Config(Section):
         Path,
         Field(
             default_factory=default_cache_dir,
-            description="Fetched and compiled models. Absent: ~/.cache/vidpipe.",
+            description="Fetched and compiled models. Absent: $VIDPIPE_CACHE_DIR, or vidpipe in "
+            "$XDG_CACHE_HOME or ~/.cache.",
         ),
         AS_PATH,
     ]
@@ -197,9 +216,14 @@ class Config(Section):
     events: Annotated[EventsConfig | None, Field(description="What makes an event.")] = None
     outbox: Annotated[OutboxConfig | None, Field(description="Where events wait.")] = None
     workers: Annotated[
-        int,
-        Field(ge=1, le=256, description="Processes, each with a share of the streams."),
-        AS_WHOLE,
+        Literal["auto"] | int,
+        Field(
+            description="Processes, each with a share of the streams and of the machine's cores; "
+            "auto: by its NUMA nodes and cores, which is 1 on a small one."
+        ),
+        BeforeValidator(
+            _workers, json_schema_input_type=Literal["auto"] | Annotated[int, Field(ge=1, le=256)]
+        ),
     ] = 1
     shutdown_timeout_s: Annotated[
         float,

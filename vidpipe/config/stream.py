@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, SecretStr
@@ -20,6 +21,7 @@ from vidpipe.config.values import (
     AS_FILLED,
     AS_FLAG,
     AS_NUMBER,
+    AS_PATH,
     AS_TEXT,
     AS_WHOLE,
     fault,
@@ -76,6 +78,21 @@ class LaneConfig(Section):
     ] = None
 
 
+class SourceTlsConfig(Section):
+    """How a camera's encryption is trusted (rtsps, https). Most have a certificate of their own."""
+
+    ca: Annotated[
+        Path | None,
+        Field(description="Certificates to believe in instead of the system's, a PEM file."),
+        AS_PATH,
+    ] = None
+    verify: Annotated[
+        bool,
+        Field(description="true: the camera has to prove by its certificate who it is."),
+        AS_FLAG,
+    ] = False
+
+
 class ConnectConfig(Section):
     """How a source is opened, and opened again."""
 
@@ -95,6 +112,19 @@ class ConnectConfig(Section):
     transport: Annotated[
         Literal["tcp", "udp"], Field(description="What RTSP sends its media over."), AS_TEXT
     ] = "tcp"
+    tls: Annotated[
+        SourceTlsConfig, Field(description="How a camera's encryption is trusted (rtsps, https).")
+    ] = SourceTlsConfig()
+    frozen_s: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=86_400,
+            description="A live source that shows one and the same picture for so many seconds "
+            "is reported as frozen. 0: never.",
+        ),
+        AS_NUMBER,
+    ] = 30.0
     username: Annotated[
         str | None,
         Field(description="The user as raw text; wins over the URL's own."),
@@ -126,9 +156,10 @@ class DefaultsConfig(Section):
     source: Annotated[
         str | None,
         Field(
-            description="A file, a glob of files (one stream each), a URL, device:N, "
-            "synthetic:SCENE, or what an installed plugin opens. Files are looked for in this "
-            "file's folder, then in the working directory."
+            description="A file, a glob of files (one stream each), a URL, "
+            "device:N[?size=WxH&fps=N&format=mjpg&backend=v4l2], synthetic:SCENE, or what an "
+            "installed plugin opens. Files are looked for in this file's folder, then in the "
+            "working directory."
         ),
         BeforeValidator(_source, json_schema_input_type=str),
     ] = None
@@ -146,6 +177,15 @@ class DefaultsConfig(Section):
         ),
         AS_NUMBER,
     ] = None
+    decode: Annotated[
+        Literal["all", "reference", "key", "auto"],
+        Field(
+            description="Which pictures are decoded: all, those that others need, key frames "
+            "alone, or (auto) key frames alone where they come as often as detect_fps wants and "
+            "no output shows pictures. What is skipped is neither counted nor numbered."
+        ),
+        AS_TEXT,
+    ] = "all"
     weight: Annotated[
         float,
         Field(gt=0, le=1000, description="Share of the model's time, against the other streams'."),
@@ -185,9 +225,10 @@ class StreamConfig(DefaultsConfig):
     source: Annotated[
         str,
         Field(
-            description="A file, a glob of files (one stream each), a URL, device:N, "
-            "synthetic:SCENE, or what an installed plugin opens. Files are looked for in this "
-            "file's folder, then in the working directory."
+            description="A file, a glob of files (one stream each), a URL, "
+            "device:N[?size=WxH&fps=N&format=mjpg&backend=v4l2], synthetic:SCENE, or what an "
+            "installed plugin opens. Files are looked for in this file's folder, then in the "
+            "working directory."
         ),
         BeforeValidator(_source, json_schema_input_type=str),
     ]

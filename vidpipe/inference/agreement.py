@@ -32,7 +32,7 @@ class Agreement:
         expected: Objects of the original above the threshold.
         reported: Objects of the other above the threshold.
         found: For each of `LEAST_IOUS`: how many of the expected have a partner that overlaps so.
-        invented: For each: how many of the reported have none.
+        added: For each: how many of the reported have none.
         score_difference: Mean distance of the scores of the expected and their partners at the
             first overlap; None where there are none.
     """
@@ -41,22 +41,22 @@ class Agreement:
     expected: int
     reported: int
     found: tuple[int, ...]
-    invented: tuple[int, ...]
+    added: tuple[int, ...]
     score_difference: float | None
 
     def found_share(self, index: int) -> float | None:
         """Return the share of the expected that was found at an overlap, None of none."""
         return self.found[index] / self.expected if self.expected else None
 
-    def invented_share(self, index: int) -> float | None:
+    def added_share(self, index: int) -> float | None:
         """Return the share of the reported that the original hasn't, None of none."""
-        return self.invented[index] / self.reported if self.reported else None
+        return self.added[index] / self.reported if self.reported else None
 
     @property
     def disagreement(self) -> float:
         """One figure to choose by: 0 for the same answers, and more for each kind of difference."""
         lost = 1.0 - self.found[0] / self.expected if self.expected else 0.0
-        return lost + (self.invented_share(0) or 0.0) + (self.score_difference or 0.0)
+        return lost + (self.added_share(0) or 0.0) + (self.score_difference or 0.0)
 
 
 def overlaps(a_xyxy: NDArray[np.float32], b_xyxy: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -79,7 +79,7 @@ def compare(
         others: What is measured, likewise.
         confidence: The threshold.
     """
-    found, invented = [0] * len(LEAST_IOUS), [0] * len(LEAST_IOUS)
+    found, added = [0] * len(LEAST_IOUS), [0] * len(LEAST_IOUS)
     expected = reported = 0
     differences: list[float] = []
     for original, other in zip(originals, others, strict=True):
@@ -90,7 +90,7 @@ def compare(
         for index, least_iou in enumerate(LEAST_IOUS):
             close = [(a, b) for a, b, iou in pairs if iou >= least_iou]
             found[index] += sum(bool(is_expected[a]) for a, _ in close)
-            invented[index] += int(is_reported.sum()) - sum(bool(is_reported[b]) for _, b in close)
+            added[index] += int(is_reported.sum()) - sum(bool(is_reported[b]) for _, b in close)
         differences += [
             abs(float(original.scores[a]) - float(other.scores[b]))
             for a, b, _ in pairs
@@ -101,7 +101,7 @@ def compare(
         expected=expected,
         reported=reported,
         found=tuple(found),
-        invented=tuple(invented),
+        added=tuple(added),
         score_difference=float(np.mean(differences)) if differences else None,
     )
 

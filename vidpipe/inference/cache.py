@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
+from loguru import logger
+
 from vidpipe.errors import FetchError
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -33,6 +35,23 @@ _POLL_S = 0.2
 
 def no_progress(step: str, done_bytes: int, total_bytes: int) -> None:
     """Tell nobody."""
+
+
+class LoggedProgress:
+    """A ``Progress`` that the log is told of: each step as it begins, and each quarter of it."""
+
+    def __init__(self) -> None:
+        """Begin with nothing told."""
+        self._told = ("", 0)
+
+    def __call__(self, step: str, done_bytes: int, total_bytes: int) -> None:
+        """Log the step if it is another one, or is a quarter further."""
+        now = (step, 4 * done_bytes // total_bytes if total_bytes else 0)
+        if step == self._told[0] and now <= self._told:
+            return
+        self._told = now
+        size = f": {done_bytes / 1e6:.1f} of {total_bytes / 1e6:.1f} MB" if total_bytes else ""
+        logger.info("{}{}", step, size)
 
 
 def unwritable(path: Path, error: OSError) -> FetchError:

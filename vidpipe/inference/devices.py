@@ -2,154 +2,201 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 import openvino as ov
+from openvino import opset13 as ops
 
 from vidpipe.errors import ModelError
+from vidpipe.inference.compiled import CompiledCache
 from vidpipe.inference.graph import reason_of
+from vidpipe.inference.overrides import (
+    available_devices,
+    check_overrides,
+    usable_cores,
+    writable,
+)
 from vidpipe.inference.settings import DetectorSettings, Hint, Precision
+from vidpipe.inference.targets import PLUGINS, Target, read_target
 
-_VIRTUAL = ("AUTO", "MULTI", "HETERO", "BATCH")
-_PLUGINS = ("CPU", "GPU", "NPU")
 _SHARED_PROPERTIES = ("CACHE_DIR", "CACHE_MODE", "DEVICE_PROPERTIES", "MULTI_DEVICE_PRIORITIES")
 """Taken by the runtime itself, so no plugin lists them."""
-
-_ANSWERS = (
-    "NETWORK_NAME",
-    "EXECUTION_DEVICES",
-    "PERFORMANCE_HINT",
-    "INFERENCE_PRECISION_HINT",
-    "NUM_STREAMS",
-    "INFERENCE_NUM_THREADS",
-    "ENABLE_CPU_PINNING",
-    "ENABLE_HYPER_THREADING",
-)
 
 _HINTS = {
     Hint.LATENCY: "LATENCY",
     Hint.THROUGHPUT: "THROUGHPUT",
     Hint.CUMULATIVE_THROUGHPUT: "CUMULATIVE_THROUGHPUT",
-    Hint.ADAPTIVE: "THROUGHPUT",  # adapting changes the number of requests, not the graph
+    Hint.ADAPTIVE: "THROUGHPUT",  # compiled twice: whoever does so says for what
 }
 
+_LATER = ("PERFORMANCE_HINT", "NUM_STREAMS", "INFERENCE_NUM_THREADS", "ENABLE_CPU_PINNING")
+"""What the CPU's plugin applies to what it has loaded: the same file serves all of these."""
 
-def properties_for(settings: DetectorSettings) -> dict[str, Any]:
-    """Return the properties to compile with: ours first, so that the user's win."""
-    properties: dict[str, Any] = {"PERFORMANCE_HINT": _HINTS[settings.hint]}
-    if settings.device.upper() == "CPU":
-        # Pinned inference threads and decoding threads fight for the same few cores.
-        properties["ENABLE_CPU_PINNING"] = False
+_KEYS_OF_ONE = 5
+"""The parts of the cache's key where one device alone may come to work."""
+
+
+def properties_for(core: ov.Core, settings: DetectorSettings) -> dict[str, Any]:
+    """Return the properties to compile with: ours first, so that the user's win.
+
+    What AUTO, MULTI and HETERO don't take themselves is handed to those of their devices that do.
+
+    Raises:
+        ModelError: The device's text is none.
+    """
+    target = read_target(settings.device, settings.name)
+    wanted: dict[str, Any] = {"PERFORMANCE_HINT": _HINTS[settings.hint]}
+    wanted |= _wishes(settings) | dict(settings.properties)
+    # Pinned inference threads and decoding threads fight for the same few cores.
+    usual = {"ENABLE_CPU_PINNING": False} | _share(target, settings)
+    if not target.is_virtual or target.kind == "BATCH":
+        return (usual if target.candidates(available_devices(core)) == ("CPU",) else {}) | wanted
+    own = {"PERFORMANCE_HINT", *_SHARED_PROPERTIES, *writable(core, target.kind)}
+    top = {key: value for key, value in wanted.items() if key in own}
+    of_device: dict[str, dict[str, Any]] = {}
+    for name in target.candidates(available_devices(core)):
+        takes = writable(core, name)
+        asked = (usual if name == "CPU" else {}) | wanted
+        given = {key: value for key, value in asked.items() if key in takes and key not in top}
+        if given:
+            of_device[name] = given
+    return {"DEVICE_PROPERTIES": of_device} | top if of_device else top
+
+
+def _wishes(settings: DetectorSettings) -> dict[str, Any]:
+    """Return what the user's own keys say in place of the hint."""
+    given: dict[str, Any] = {
+        "NUM_STREAMS": settings.num_streams,
+        "INFERENCE_NUM_THREADS": settings.threads,
+        "ENABLE_CPU_PINNING": settings.is_pinned,
+    }
     if settings.precision is not Precision.AUTO:
-        properties["INFERENCE_PRECISION_HINT"] = settings.precision.value
-    if settings.cache_dir is not None:
-        properties["CACHE_DIR"] = str(settings.cache_dir)
-    return properties | dict(settings.properties)
+        given["INFERENCE_PRECISION_HINT"] = settings.precision.value
+    return {key: value for key, value in given.items() if value is not None}
 
 
-def compile_graph(core: ov.Core, graph: ov.Model, settings: DetectorSettings) -> ov.CompiledModel:
+def _share(target: Target, settings: DetectorSettings) -> dict[str, Any]:
+    """Return what keeps compiled models side by side from taking the cores from one another."""
+    if settings.share_of <= 1 or target.kind != "CPU":
+        return {}
+    return {"NUM_STREAMS": 1, "INFERENCE_NUM_THREADS": max(1, usable_cores() // settings.share_of)}
+
+
+def compile_graph(
+    core: ov.Core,
+    graph: ov.Model,
+    settings: DetectorSettings,
+    files: Sequence[Path] = (),
+    variant: str = "",
+) -> ov.CompiledModel:
     """Compile a graph for the device of the settings.
+
+    Args:
+        core: The runtime.
+        graph: What is compiled.
+        settings: How; with a ``cache_dir`` the result is kept there, or taken from there.
+        files: What the graph was read from; without them nothing is kept.
+        variant: What was made of the files: everything else that tells the graph from another.
 
     Raises:
         ModelError: The device isn't here, a property is unknown or refused, or the graph is.
     """
-    _check_device(core, settings)
-    _check_properties(core, settings)
+    target, available = check_place(core, settings), available_devices(core)
+    device, properties = target.resolved(available), properties_for(core, settings)
+
+    def compile_into(folder: Path | None) -> ov.CompiledModel:
+        kept = {} if folder is None else {"CACHE_DIR": str(folder)}
+        return core.compile_model(graph, device, kept | properties)
+
     try:
-        return core.compile_model(graph, settings.device.upper(), properties_for(settings))
+        if settings.cache_dir is None or not files or "CACHE_DIR" in properties:
+            return compile_into(None)
+        lasting = {k: v for k, v in properties.items() if device != "CPU" or k not in _LATER}
+        key = [device, variant, ov.get_version(), repr(sorted(lasting.items()))]
+        key += [_identity(core, name) for name in target.candidates(available)]
+        return CompiledCache(settings.cache_dir, settings.name).compile(
+            files, key, compile_into, is_late=target.kind == "AUTO" and len(key) > _KEYS_OF_ONE
+        )
     except RuntimeError as error:
         raise ModelError(
             f"model {settings.name}: it can't be compiled for device {settings.device}:"
             f" {reason_of(error)}; check the keys device, precision and properties. Available"
-            f" devices: {', '.join(core.available_devices)}"
+            f" devices: {', '.join(available)}"
         ) from error
 
 
-def device_names(device: str) -> list[str]:
-    """Return the devices that a text such as ``AUTO:GPU.1,-CPU`` names: AUTO, GPU, CPU."""
-    words = device.upper().replace(":", ",").replace("(", ",").replace(")", ",").split(",")
-    names = [word.strip().removeprefix("-").split(".")[0] for word in words]
-    return [name for name in names if name and not name.isdecimal()]
+def check_place(core: ov.Core, settings: DetectorSettings) -> Target:
+    """Return where a model is to run, if that is here and has what the settings ask for.
+
+    Raises:
+        ModelError: The device isn't here, or a property or an override is unknown or too much.
+    """
+    target = read_target(settings.device, settings.name)
+    _check_device(core, target, settings)
+    _check_properties(core, target, settings)
+    check_overrides(core, target, settings)
+    return target
 
 
-def _check_device(core: ov.Core, settings: DetectorSettings) -> None:
-    available = [str(name) for name in core.available_devices]
-    present = {name.split(".")[0] for name in available}
-    names = device_names(settings.device)
-    asked = [name for name in names if name not in _VIRTUAL]
-    missing = [name for name in asked if name not in present]
-    if len(asked) < len(names) and len(missing) < len(asked):
-        # AUTO and its like pass over a device that isn't there, but not over a misspelt one.
-        missing = [name for name in missing if name not in _PLUGINS]
-    if not names or missing:
-        wrong = missing[0] if missing else settings.device
+def check_values(settings: DetectorSettings) -> None:
+    """Have the values of the settings' properties judged, which a plugin does as it compiles.
+
+    It gets next to nothing to compile, and nothing is kept.
+
+    Raises:
+        ModelError: The device isn't here, or a property is unknown or refused.
+    """
+    values = {key: value for key, value in settings.properties.items() if key != "CACHE_DIR"}
+    if values:
+        number = ops.parameter([1], ov.Type.f32)
+        graph = ov.Model([ops.result(ops.relu(number))], [number], "nothing")
+        compile_graph(ov.Core(), graph, replace(settings, properties=values))
+
+
+def _identity(core: ov.Core, device: str) -> str:
+    """Return what makes a device another one for what was compiled for it."""
+    told = [device]
+    for key in ("FULL_DEVICE_NAME", "DEVICE_ARCHITECTURE", "OPTIMIZATION_CAPABILITIES"):
+        try:
+            told.append(str(core.get_property(device, key)))
+        except RuntimeError:
+            continue
+    return " ".join(told)
+
+
+def _check_device(core: ov.Core, target: Target, settings: DetectorSettings) -> None:
+    available = available_devices(core)
+    missing = target.missing(available)
+    if target.kind in ("AUTO", "MULTI"):
+        # They go without a device that isn't there, but a misspelt one is a mistake.
+        wrong = [name for name in missing if name.partition(".")[0] not in PLUGINS]
+        if not wrong and target.candidates(available):
+            return
+        missing = tuple(wrong) or missing or (settings.device,)
+    if missing:
         raise ModelError(
-            f"model {settings.name}: there is no device {wrong!r} on this machine; available:"
+            f"model {settings.name}: there is no device {missing[0]!r} on this machine; available:"
             f" {', '.join(available)} (and AUTO, MULTI: and HETERO: of these). A GPU or an NPU"
             " needs its driver installed"
         )
 
 
-def _check_properties(core: ov.Core, settings: DetectorSettings) -> None:
+def _check_properties(core: ov.Core, target: Target, settings: DetectorSettings) -> None:
     supported = set(_SHARED_PROPERTIES)
-    for name in device_names(settings.device):
-        supported.update(_supported_by(core, name))
+    for name in (target.kind, *target.candidates(available_devices(core))):
+        supported.update(writable(core, name))
     for key in settings.properties:
-        if key not in supported and key not in core.available_devices:
+        if key not in supported:
             raise ModelError(
                 f"model {settings.name}: device {settings.device} has no property {key!r}:"
                 f" {_suggestion(key, supported)}"
             )
 
 
-def _supported_by(core: ov.Core, device: str) -> Iterable[str]:
-    try:
-        found = core.get_property(device, "SUPPORTED_PROPERTIES")
-    except RuntimeError:
-        return ()
-    return [str(key) for key, access in found.items() if access != "RO"]
-
-
 def _suggestion(key: str, supported: set[str]) -> str:
     close = get_close_matches(key.upper(), supported, n=1)
     return f"did you mean {close[0]}?" if close else f"it has {', '.join(sorted(supported))}"
-
-
-def optimal_requests(compiled: ov.CompiledModel) -> int:
-    """Return how many requests keep the device busy; 1 where it doesn't say."""
-    answer = _answer(compiled, "OPTIMAL_NUMBER_OF_INFER_REQUESTS")
-    return max(1, int(answer)) if answer is not None else 1
-
-
-def device_full_names(compiled: ov.CompiledModel) -> dict[str, str]:
-    """Return the full name of every device that a compiled model runs on, such as a CPU's."""
-    devices = [str(name).strip("()") for name in _answer(compiled, "EXECUTION_DEVICES") or ()]
-    core, names = ov.Core(), {}
-    for device in devices:
-        try:
-            names[device] = str(core.get_property(device, "FULL_DEVICE_NAME")).strip()
-        except RuntimeError:
-            names[device] = device
-    return names
-
-
-def runtime_answers(compiled: ov.CompiledModel) -> dict[str, str]:
-    """Return what the runtime made of what was asked, as text, for the properties it has."""
-    found = {key: _answer(compiled, key) for key in _ANSWERS}
-    return {key.lower(): _text(value) for key, value in found.items() if value is not None}
-
-
-def _answer(compiled: ov.CompiledModel, key: str) -> Any:
-    try:
-        return compiled.get_property(key)
-    except RuntimeError:
-        return None
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, ov.Type):
-        return str(value.get_type_name())
-    # An enum of OpenVINO says its class as well.
-    return str(value).rpartition(".")[2] if hasattr(value, "name") else str(value)

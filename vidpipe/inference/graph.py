@@ -18,6 +18,7 @@ from vidpipe.errors import ModelError
 from vidpipe.inference.decoders.family import Output, Signature, TensorSpec
 from vidpipe.inference.metadata import outside_metadata
 from vidpipe.inference.settings import Color, InputRecipe
+from vidpipe.inference.splitting import BATCH_REMEDY
 
 _CHANNELS = 3
 _PICTURE_RANK = 4
@@ -26,10 +27,13 @@ _SAVED_MODEL = "saved_model.pb"
 _SAYS_NOTHING = "Unable to read the model"
 _WIDTH_FIRST = frozenset({"orig_target_sizes"})
 _SCALES = frozenset({"scale_factor"})
-_OUTSIDE = "vidpipe_outside"
-_RUNTIME_SECTIONS = ("vidpipe", "model_info", "framework", _OUTSIDE)
+_OURS, _OUTSIDE = "vidpipe", "vidpipe_outside"
+_RUNTIME_SECTIONS = (_OURS, "model_info", "framework", _OUTSIDE)
 """Where it is said what a file is: our own section, the one of OpenVINO's Model API, the properties
 of an ONNX file, and what was found outside of the file. The first that says something counts."""
+
+_OURS_ALONE = frozenset({"family", "input", "anchors"})
+"""Keys of our own section that mean something else in others."""
 
 
 def read_graph(core: ov.Core, path: Path, model: str) -> ov.Model:
@@ -88,9 +92,14 @@ def files_of(path: Path) -> list[Path]:
 
 def reason_of(error: Exception) -> str:
     """Return the line of a native error that says something, without its places in the source."""
-    noise = ("Exception from", "Check '", "FrontEnd API failed", "While ")
+    noise = ("Exception from", "Check '", "FrontEnd API failed", "While ", "Shape inf", ";")
     lines = [line.strip().removeprefix("Caught exception: ") for line in str(error).splitlines()]
-    told = [line for line in lines if line and not line.startswith(noise)]
+    # AUTO and MULTI put a device before the place: the reason stands below it, as elsewhere.
+    told = [
+        line
+        for line in lines
+        if line and not line.startswith(noise) and ":Exception from " not in line
+    ]
     return (told[0] if told else type(error).__name__).rstrip(". ")
 
 
@@ -171,7 +180,8 @@ def _metadata_of(graph: ov.Model) -> dict[str, str]:
             entries = graph.get_rt_info([section]).astype(dict)
         except RuntimeError:  # a single value of that name, of another meaning
             continue
-        found.update({str(key): str(graph.get_rt_info([section, key]).value) for key in entries})
+        keys = entries if section == _OURS else [key for key in entries if key not in _OURS_ALONE]
+        found.update({str(key): str(graph.get_rt_info([section, key]).value) for key in keys})
     return found
 
 
@@ -199,6 +209,7 @@ class PictureInput:
         shape = spec_of(graph.input(self.index)).shape or ()
         axes = (2, 3) if self.layout == "NCHW" else (1, 2)
         self.height, self.width = (shape[axis] for axis in axes)
+        self.is_bytes = graph.input(self.index).element_type == ov.Type.u8
 
     def shape_for(self, size_wh: tuple[int, int]) -> list[int]:
         """Return the input's shape for a picture of that size."""
@@ -217,7 +228,10 @@ def _layout_of(port: ov.Output) -> str | None:
         return declared if shape[declared.index("C")] in (_CHANNELS, None) else None
     if shape[1] == _CHANNELS:
         return "NCHW"
-    return "NHWC" if shape[3] == _CHANNELS else None
+    if shape[3] == _CHANNELS:
+        return "NHWC"
+    # Exports to ONNX may leave all sizes open; TensorFlow's say the channels.
+    return "NCHW" if shape[1:] == (None, None, None) else None
 
 
 def fix_shapes(
@@ -251,6 +265,25 @@ def fix_shapes(
                 f" of one: {reason_of(error)}; leave the size to the model, or export it so"
             ) from error
     return width, height
+
+
+def set_batch(graph: ov.Model, batch: int, model: str) -> None:
+    """Give a graph with one input and a batch of one another batch, in place.
+
+    Raises:
+        ModelError: It doesn't take that.
+    """
+    if batch == 1:
+        return
+    shape = graph.input(0).partial_shape
+    shape[0] = batch
+    try:
+        graph.reshape({graph.input(0): shape})
+    except RuntimeError as error:
+        raise ModelError(
+            f"model {model}: it can't run in batches: it takes no {batch} pictures at once:"
+            f" {reason_of(error)}; {BATCH_REMEDY}"
+        ) from error
 
 
 def _freeze_size_inputs(

@@ -183,7 +183,7 @@ def _plain(name: str) -> str:
 
 
 def _labels_in(text: str) -> Labels:
-    found = _literal(text[:_LONGEST_TEXT])
+    found = literal(text[:_LONGEST_TEXT])
     if isinstance(found, Mapping):
         try:
             return {int(key): str(name).strip() for key, name in found.items()}
@@ -193,10 +193,11 @@ def _labels_in(text: str) -> Labels:
         return tuple(str(name).strip() for name in found)
     if isinstance(found, str):
         return (found.strip(),)
-    return tuple(text.split())
+    is_damaged = text.lstrip().startswith(("{", "["))
+    return () if is_damaged else tuple(text.split())
 
 
-def _literal(text: str) -> object:
+def literal(text: str) -> object:
     """Return what JSON or a literal of Python says; None if it is neither."""
     for read in (json.loads, ast.literal_eval):
         try:

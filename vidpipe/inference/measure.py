@@ -1,10 +1,11 @@
-"""How many inferences a second a model makes here: bare, saturated, with a picture of noise."""
+"""How many inferences a second a model makes here: bare, saturated, with noise or real pictures."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from vidpipe.errors import InferenceError
 from vidpipe.inference.model import CompiledDetector
 from vidpipe.inference.request import BoundRequest
+from vidpipe.types import Picture
 
 _WARM_UP = 0.2
 """Part of the time that isn't counted."""
@@ -41,17 +43,33 @@ class Speed:
     cores: int
 
 
-def measure_speed(model: CompiledDetector, seconds: float = 2.0) -> Speed:
+def measure_speed(
+    model: CompiledDetector,
+    seconds: float = 2.0,
+    *,
+    pictures: Sequence[Picture] = (),
+    requests_count: int | None = None,
+) -> Speed:
     """Keep a model's device busy for so many seconds and count.
+
+    Args:
+        model: The model.
+        seconds: How long is counted.
+        pictures: What its requests hold, in turn; none: noise.
+        requests_count: How many are in flight; None: as many as a pool has.
 
     Raises:
         InferenceError: The device failed.
         ModelError: It has no room for the requests.
     """
     noise = np.random.default_rng(0)
-    requests = deque(model.create_request() for _ in range(2 * model.optimal_requests + 1))
-    for request in requests:
-        request.tensor[:] = noise.integers(0, 256, request.tensor.shape, np.uint8)
+    wanted = requests_count or 2 * model.optimal_requests + 1
+    requests = deque(model.create_request() for _ in range(wanted))
+    for number, request in enumerate(requests):
+        if pictures:
+            model.fill(request, pictures[number % len(pictures)])
+        else:
+            request.tensor[:] = noise.integers(0, 256, request.tensor.shape, np.uint8)
         request.start()
     try:
         _run(requests, seconds * _WARM_UP)

@@ -1,7 +1,8 @@
 """Where else the catalogue's files may be taken from: a folder, or another server.
 
 A mirror is laid out as the user finds it convenient: as Open Model Zoo's own downloader does
-(``MODEL/PRECISION/FILE``), with a folder a model, or flat. In a folder that holds several files of
+(``MODEL/PRECISION/FILE``), with a folder a model, or flat; or it is a copy of vidpipe's own cache,
+as another machine has it. In a folder that holds several files of
 one name, the one with the right checksum is taken.
 """
 
@@ -45,6 +46,16 @@ class Mirror:
             return (self._candidates(wheel, ("", "wheels")),)
         folders = [f"{entry.model}/{name}" for name in _precisions(entry)]
         return tuple(self._candidates(file, (*folders, entry.model, "")) for file in source)
+
+    def kept(self, folder: Path) -> Path | None:
+        """Return a folder of a cache that was copied here, such as ``NAME/VERSION``; None: no such.
+
+        The place may be the cache or its folder of models.
+        """
+        if urlsplit(self.place).scheme in _WEB:
+            return None
+        places = (self._folder() / "models" / folder, self._folder() / folder)
+        return next((place for place in places if place.is_dir()), None)
 
     def _candidates(self, file: RemoteFile, folders: Iterable[str]) -> tuple[RemoteFile, ...]:
         paths = [str(PurePosixPath(folder) / file.name) for folder in folders]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from math import isfinite
 
 from vidpipe.inference.settings import Anchor, Color, InputSettings, Resize, Triple
 
@@ -20,6 +21,7 @@ _RESIZES = {
     "fit_to_window_letterbox": (Resize.LETTERBOX, Anchor.CENTRE),
 }
 _WHITE = 255
+_LONGEST_SIDE = 8192
 
 
 def stated_input(metadata: Mapping[str, str]) -> InputSettings:
@@ -27,7 +29,7 @@ def stated_input(metadata: Mapping[str, str]) -> InputSettings:
     if metadata.get("embedded_processing", "").strip().lower() == "true":
         return InputSettings()
     resize, anchor = _RESIZES.get(metadata.get("resize_type", "").strip(), (None, None))
-    if "rtdetr" in metadata.get("description", "").lower().replace("-", ""):
+    if is_rtdetr(metadata):
         # Ultralytics writes the same of all its models, and stretches for this one.
         resize, anchor = None, None
     colors = {"true": Color.RGB, "yes": Color.RGB, "false": Color.BGR, "no": Color.BGR}
@@ -44,6 +46,11 @@ def stated_input(metadata: Mapping[str, str]) -> InputSettings:
     )
 
 
+def is_rtdetr(metadata: Mapping[str, str]) -> bool:
+    """Return True if a file says that it is Ultralytics' RT-DETR."""
+    return "rtdetr" in metadata.get("description", "").lower().replace("-", "")
+
+
 def stated_iou(metadata: Mapping[str, str]) -> float | None:
     """Return the overlap that a file asks for, or None."""
     found = _numbers(metadata.get("iou_threshold", ""))
@@ -53,7 +60,7 @@ def stated_iou(metadata: Mapping[str, str]) -> float | None:
 def _size_wh(text: str) -> tuple[int, int] | None:
     """Return the size of Ultralytics' ``imgsz``: height and width, or one number for both."""
     sides = [int(number) for number in _numbers(text)]
-    if not sides or len(sides) > 2 or min(sides) < 1:
+    if not sides or len(sides) > 2 or min(sides) < 1 or max(sides) > _LONGEST_SIDE:
         return None
     return sides[-1], sides[0]
 
@@ -66,4 +73,5 @@ def _triple(text: str) -> Triple | None:
 
 
 def _numbers(text: str) -> list[float]:
-    return [float(number) for number in _NUMBER.findall(text)]
+    found = [float(number) for number in _NUMBER.findall(text)]
+    return found if all(map(isfinite, found)) else []

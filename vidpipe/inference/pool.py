@@ -1,41 +1,50 @@
-"""The shared pool of asynchronous requests: double buffering, and a reaper for the unanswered.
+"""The shared pool of requests: double buffering, and a reaper for the unanswered.
 
 A pool has twice as many requests as the device runs at once, and one: while some execute, others
-are being filled and others read, so the device always finds a filled request waiting.
+are being filled and others read, so the device always finds a filled request waiting. Where callers
+wait for their own answers (sync) it needs one for each of them.
 
-Each submission is settled once, by one atomic move, either by the device's callback or by the
-reaper; the loser discards. A request whose inference fails never calls back, so the reaper asks;
-one that is not answered in time is cancelled, parked until it is idle, and replaced. When too many
-are parked the device's own threads are held, and the pool is rebuilt from a model compiled anew.
-
-All requests are made at once, with the spare ones that take the place of parked ones: the CPU's
-plugin makes no further one, and keeps who asks, while one of its threads is held.
+What a request answers is settled once, by one atomic move, by the device's callback, by the reaper
+or by the caller that waits for it; the losers discard. A request whose inference fails never calls
+back, so the reaper asks; one that is not answered in time is cancelled, parked until it is idle,
+and replaced. Several frames in one request whose inference fails are asked about again, one by
+one, as requests become free.
 """
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 
 from loguru import logger
 
 from vidpipe.errors import InferenceError, VidpipeError
 from vidpipe.inference.model import CompiledDetector
-from vidpipe.inference.slot import PooledFrame, Slot
+from vidpipe.inference.roster import Roster
+from vidpipe.inference.slot import Batch, PooledDetector, PooledFrame, Slot
 from vidpipe.interfaces import Clock, RequestSlot, Submission
+from vidpipe.runtime.durations import Stage, StageMeters
 from vidpipe.runtime.logs import trace_of
-from vidpipe.types import Frame
+from vidpipe.types import Frame, PoolReport
 
 _REAP_INTERVAL_S = 0.05
 _ASK_AFTER_S = 0.1
 """Asking a running request costs a microsecond, but there is no need to ask a healthy one."""
 
-_REBUILD_PAUSE_S = 30.0
-"""A model that hangs again and again is compiled again at most so often; twice as seldom for each
-compiled one that still hangs, since that keeps its memory."""
+_SYNC_LOOK_S = 0.1
+"""How often who waits for an answer looks whether the pool has been closed."""
+
+
+class Call(StrEnum):
+    """Who waits for an answer."""
+
+    ASYNC = "async"
+    """Nobody: the device calls back."""
+    SYNC = "sync"
+    """The thread that submits; it delivers, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,129 +54,196 @@ class PoolSettings:
     Attributes:
         requests: The number of requests, or None for twice what the device runs at once, and one.
         timeout_s: A request older than this is lost, and replaced.
+        call: Who waits for an answer.
     """
 
     requests: int | None = None
     timeout_s: float = 10.0
+    call: Call = Call.ASYNC
 
 
 class Pool:
-    """Implements ``RequestPool``. ``reap`` runs on a thread of its own until ``close``."""
+    """Implements ``RequestPool``, for any number of threads at once.
+
+    ``reap`` runs on a thread of its own until ``close``.
+    """
 
     def __init__(
         self,
-        compile_model: Callable[[], CompiledDetector],
+        compile_model: Callable[[], PooledDetector],
         settings: PoolSettings,
         deliver: Callable[[Submission], None],
         clock: Clock,
+        stages: StageMeters | None = None,
     ) -> None:
-        """Compile the model and make its requests.
+        """Compile the model, make its requests and run each of them once.
 
         Args:
             compile_model: Called now, and again whenever the pool has to be rebuilt.
             settings: Numbers and deadlines.
-            deliver: Takes each settled submission, on a thread of the device; must not block.
+            deliver: Takes each settled submission. On a thread of the device or the reaper's, where
+                it must not block; with ``sync`` on the thread that submitted.
             clock: Monotonic seconds.
+            stages: Where the durations of filling, inference and decoding are counted.
 
         Raises:
-            ModelError: The model can't be compiled.
+            ModelError: The model can't be compiled, or its first inference isn't answered.
         """
-        self._compile_model = compile_model
-        self._settings = settings
+        self.clock = clock
+        self.stages = stages or StageMeters()
+        self._timeout_s = settings.timeout_s
+        self._is_sync = settings.call is Call.SYNC
         self._deliver = deliver
-        self._clock = clock
         self._lock = threading.Lock()
-        self._has_free = threading.Condition(self._lock)
-        self._is_idle = threading.Condition(self._lock)
         self._wakes_reaper = threading.Event()
         self._is_closed = False
         self._running: set[Slot] = set()
-        self._parked: list[Slot] = []
-        self._left_behind: list[Slot] = []
-        """Held requests of models that were replaced: letting one go would wait for it."""
-        self._missing = 0
-        self._rebuilt_at = -math.inf
-        self._detector = compile_model()
-        self._size = settings.requests or 2 * self._detector.optimal_requests + 1
-        self._free, self._spare = self._make_slots(self._detector)
+        self._again: deque[PooledFrame] = deque()
+        """Frames of a batch that failed, each to be asked about on its own."""
+        self._roster = Roster(
+            compile_model,
+            settings.requests,
+            settings.timeout_s,
+            None if self._is_sync else self._answered,
+        )
 
     @property
     def size(self) -> int:
         """The number of requests."""
-        return self._size
+        return self._roster.size
+
+    @property
+    def capacity(self) -> int:
+        """How many frames it takes at once."""
+        return self.size * self.detector.batch_size
 
     @property
     def detector(self) -> CompiledDetector:
-        """The compiled model in force."""
-        return self._detector
+        """The compiled model in force; for batches the one for the largest."""
+        return self._roster.detector.sizes[-1]
 
     @property
     def parked(self) -> int:
         """The number of requests that are held by the device beyond their deadline."""
-        return len(self._parked)
+        return self._roster.parked
 
     @property
     def is_ready(self) -> bool:
         """False while so many requests are parked that the device can't be trusted to answer."""
-        return len(self._parked) < _most_parked(self._detector)
+        return self._roster.is_ready
 
     @property
     def is_held(self) -> bool:
         """True if the device still runs a request of this pool: letting it go would wait for it."""
         with self._lock:
-            slots = [*self._running, *self._parked, *self._left_behind]
-        return not all(slot.is_idle() for slot in slots)
+            running = list(self._running)
+        return not all(slot.is_idle() for slot in (*running, *self._roster.held))
 
-    def acquire(self) -> RequestSlot | None:
+    def report(self, name: str) -> PoolReport:
+        """Return how it stands, under a name; a request that is filled or read is in no count."""
+        requests = {
+            "free": self._roster.free,
+            "running": len(self._running),
+            "parked": self._roster.parked,
+        }
+        return PoolReport(name, self.detector.name, requests, is_ready=self.is_ready)
+
+    def acquire(self) -> Slot | None:
         """Wait for a free request; None once the pool is closed."""
-        with self._lock:
-            while not self._free and not self._is_closed:
-                self._has_free.wait()
-            return None if self._is_closed else self._free.popleft()
+        return self._roster.take()
 
     def give_back(self, slot: RequestSlot) -> None:
-        """Return a slot that was not used."""
+        """Return a slot that was not used, or whose frames are done with it."""
         assert isinstance(slot, Slot)
-        self.take_back(slot)
+        slot.batch = None
+        self._roster.put_back(slot)
+        self._ask_again()
 
-    def take_back(self, slot: Slot) -> None:
-        """Let a slot be used again; one of a model that has been replaced is let go instead."""
+    def release(self, slot: Slot) -> None:
+        """One frame of a slot's batch is done with it: free it with the last one."""
         with self._lock:
-            slot.submission = None
-            is_wanted = slot.detector is self._detector and not self._is_closed
-            if is_wanted:
-                self._free.append(slot)
-                self._has_free.notify()
-        if not is_wanted:
-            slot.let_go()
+            slot.held -= 1
+            is_over = slot.held == 0
+        if is_over:
+            self.give_back(slot)
 
     def submit(self, slot: RequestSlot, frame: Frame, sequence: int) -> None:
-        """Fill the request's tensor with the frame and start it; failures are delivered."""
-        assert isinstance(slot, Slot)
-        slot = self._in_force(slot)
-        submission = PooledFrame(slot, frame, sequence, self.take_back)
-        slot.submission = submission
-        try:
-            slot.settle_down()
-            slot.detector.fill(slot.request, frame.picture)
-            with self._lock:
-                self._running.add(slot)
-            slot.request.start()
-            submission.started_at = self._clock()
-        except Exception as exc:  # noqa: BLE001 - the boundary of a stage: one frame fails, no other
-            if not isinstance(exc, VidpipeError):
-                logger.bind(stream=frame.stream).error("frame {}: {}", frame.number, trace_of(exc))
-            if submission.settle():
-                submission.fail(str(exc) or repr(exc), keeps_request=True)
-                self._finish(slot, submission)
+        """Fill the request's tensor with the frame and start it; failures are delivered.
 
-    def drain(self, timeout_s: float) -> int:
-        """Wait until no request is running; return how many still are."""
-        deadline = self._clock() + timeout_s
+        With ``sync`` it returns once the frame has been delivered, or the pool is closed.
+        """
+        assert isinstance(slot, Slot)
+        slot = self._roster.in_force(slot)
+        if self.fill(slot, frame, sequence):
+            self.start(slot)
+        else:
+            self.give_back(slot)
+
+    def flush_in_s(self) -> float | None:
+        """Return None: every frame is started at once."""
+        return None
+
+    def flush(self) -> None:
+        """Do nothing: every frame is started at once."""
+
+    def fill(self, slot: Slot, frame: Frame, sequence: int) -> bool:
+        """Write a frame into the next row of a slot that has room.
+
+        Returns:
+            False if it can't be written: that has been delivered, and the row is free still.
+        """
+        submission = PooledFrame(frame, sequence, self)
+        batch = slot.batch = slot.batch or Batch()
+        row = len(batch.frames)
+        began_at = self.clock()
+        try:
+            slot.fill(row, frame.picture)
+        except Exception as exc:  # noqa: BLE001 - the boundary of a stage: one frame fails, no other
+            logger.bind(stream=frame.stream).error("frame {}: {}", frame.number, trace_of(exc))
+            submission.fail(str(exc) or repr(exc))
+            self._hand_over(submission)
+            return False
+        self.stages.record(Stage.FILL, self.clock() - began_at)
+        submission.move_to(slot, row)
+        batch.frames.append(submission)
+        return True
+
+    def start(self, slot: Slot) -> None:
+        """Start a slot with the frames that were written into it; failures are delivered."""
+        batch = slot.batch
+        assert batch is not None
+        if len(batch.frames) > 1 and slot.detector is not self._roster.detector:
+            # Gathered while the model was replaced, whose device is held.
+            self.again(batch)
+            self.give_back(slot)
+            return
+        slot.held = len(batch.frames)
+        try:
+            slot.choose(slot.held)
+            with self._lock:
+                if self._is_closed:
+                    slot.let_go()
+                    return
+                self._running.add(slot)
+            batch.began_at = self.clock()
+            slot.request.start()
+            batch.started_at = self.clock()
+        except Exception as exc:  # noqa: BLE001 - the boundary of a stage: one batch fails, no other
+            if not isinstance(exc, VidpipeError):
+                logger.error("model {}: {}", self.detector.name, trace_of(exc))
+            if batch.settle():
+                self._fail(slot, batch, str(exc) or repr(exc))
+            return
+        if self._is_sync:
+            self._await(slot, batch)
+
+    def again(self, batch: Batch) -> None:
+        """Ask about each frame of a batch on its own; its slot is no concern of theirs any more."""
         with self._lock:
-            while self._running and (left_s := deadline - self._clock()) > 0:
-                self._is_idle.wait(left_s)
-            return len(self._running)
+            for submission in batch.frames:
+                submission.move_to(None)
+                self._again.append(submission)
+        self._ask_again()
 
     def close(self) -> None:
         """Give out no more requests, cancel what runs, and let ``reap`` return; wakes everyone.
@@ -176,147 +252,131 @@ class Pool:
         """
         with self._lock:
             self._is_closed = True
-            self._has_free.notify_all()
             running = list(self._running)
-            free = list(self._free)
-            self._free.clear()
-        for slot in free:
-            slot.let_go()
+            self._again.clear()
+        self._roster.close()
         for slot in running:
-            if slot.submission is not None and slot.submission.settle():
+            if slot.batch is not None and slot.batch.settle():
                 slot.request.cancel()
         self._wakes_reaper.set()
+
+    def rest(self, timeout_s: float) -> None:
+        """After ``close``, and once nobody is at work any more: wait until the device is at rest.
+
+        What it holds beyond that time is left to it.
+        """
+        self._roster.rest(timeout_s)
 
     def reap(self) -> None:
         """Look after requests that don't call back, until the pool is closed."""
         while not self._wakes_reaper.wait(_REAP_INTERVAL_S):
-            now_s = self._clock()
+            now_s = self.clock()
             with self._lock:
-                running = list(self._running)
+                # With ``sync`` each has a thread that waits for it.
+                running = [] if self._is_sync else list(self._running)
             for slot in running:
                 self._examine(slot, now_s)
-            self._visit_parked()
-            if not self.is_ready and now_s - self._rebuilt_at >= self._rebuild_pause_s():
-                self._rebuild(now_s)
-        self._visit_parked()
-        for slot in self._spare:
-            slot.let_go()
-        self._spare.clear()
+            if self._roster.tend(now_s):
+                self._ask_again()
+        self._roster.visit_parked()
 
-    def _in_force(self, slot: Slot) -> Slot:
-        """Return a free slot in place of one whose model was replaced while it was held."""
-        with self._lock:
-            if slot.detector is self._detector or not self._free:
-                return slot
-            fresh = self._free.popleft()
-        slot.let_go()
-        return fresh
+    def _await(self, slot: Slot, batch: Batch) -> None:
+        """Wait for an answer on the thread that asked, and deliver it."""
+        try:
+            while not slot.request.wait(min(_SYNC_LOOK_S, self._left_s(batch))):
+                if self._is_closed:  # and so `close` has settled it
+                    return
+                if self._left_s(batch) <= 0:
+                    if batch.settle():
+                        self._lose(slot, batch)
+                    return
+        except InferenceError as exc:
+            if batch.settle():
+                self._fail(slot, batch, str(exc))
+            return
+        if batch.settle():
+            self._measure(batch)
+            self._finish(slot, batch)
 
     def _answered(self, slot: Slot) -> None:
         """Take an answer, on a thread of the device: no copy, no start, no wait, no raise."""
-        submission = slot.submission
-        if submission is not None and submission.settle():
+        batch = slot.batch
+        if batch is not None and batch.settle():
             slot.is_spent = True
-            self._finish(slot, submission)
+            self._measure(batch)
+            self._finish(slot, batch)
 
-    def _finish(self, slot: Slot, submission: PooledFrame) -> None:
+    def _examine(self, slot: Slot, now_s: float) -> None:
+        """Settle a batch that the device doesn't call back for."""
+        batch = slot.batch
+        if batch is None or now_s - batch.started_at < _ASK_AFTER_S:
+            return
         try:
-            with self._lock:
-                self._running.discard(slot)
-                if not self._running:
-                    self._is_idle.notify_all()
+            if slot.request.wait(0) and batch.settle():
+                self._finish(slot, batch)  # answered, and nobody was called
+        except InferenceError as exc:
+            if batch.settle():
+                self._fail(slot, batch, str(exc))
+            return
+        if self._left_s(batch) < 0 and batch.settle():
+            self._lose(slot, batch)
+
+    def _left_s(self, batch: Batch) -> float:
+        return batch.started_at + self._timeout_s - self.clock()
+
+    def _measure(self, batch: Batch) -> None:
+        took_s = self.clock() - batch.began_at
+        for _ in batch.frames:
+            self.stages.record(Stage.INFER, took_s)
+
+    def _finish(self, slot: Slot, batch: Batch) -> None:
+        """Hand over what has been settled."""
+        with self._lock:
+            self._running.discard(slot)
+        for submission in batch.frames:
+            self._hand_over(submission)
+
+    def _hand_over(self, submission: PooledFrame) -> None:
+        try:
             self._deliver(submission)
         except Exception as exc:  # noqa: BLE001 - an exception here would abort the process
             logger.critical("an answer could not be handed over: {}", trace_of(exc))
 
-    def _examine(self, slot: Slot, now_s: float) -> None:
-        """Settle a submission that the device doesn't call back for."""
-        submission = slot.submission
-        if submission is None or now_s - submission.started_at < _ASK_AFTER_S:
+    def _fail(self, slot: Slot, batch: Batch, reason: str) -> None:
+        """Answer a frame with an error; of several each gets another chance, on its own."""
+        if len(batch.frames) == 1:
+            batch.frames[0].fail(reason)
+            self._finish(slot, batch)
             return
-        try:
-            if slot.request.wait(0) and submission.settle():
-                self._finish(slot, submission)  # answered, and nobody was called
-        except InferenceError as exc:
-            if submission.settle():
-                submission.fail(str(exc), keeps_request=True)
-                self._finish(slot, submission)
-            return
-        if now_s - submission.started_at > self._settings.timeout_s and submission.settle():
-            self._replace(slot)
-            submission.fail(
-                f"no answer within {self._settings.timeout_s:g} s (timeout_s of model"
-                f" {self._detector.name})",
-                keeps_request=False,
-            )
-            self._finish(slot, submission)
+        with self._lock:
+            self._running.discard(slot)
+        self.again(batch)
+        self.give_back(slot)
 
-    def _make_slots(self, detector: CompiledDetector) -> tuple[deque[Slot], list[Slot]]:
-        """Return the requests for use, and the spare ones."""
-        slots = [Slot(detector, self._answered) for _ in range(self._size + _most_parked(detector))]
-        return deque(slots[: self._size]), slots[self._size :]
-
-    def _replace(self, slot: Slot) -> None:
-        """Cancel and park a slot's request, and put a spare one in its place, if there is one."""
+    def _lose(self, slot: Slot, batch: Batch) -> None:
+        """Answer with errors what the device holds for too long, and replace its slot."""
         slot.request.cancel()
-        slot.submission = None  # its frame's pixels can go
-        is_old = slot.detector is not self._detector
+        slot.batch = None  # its frames' pixels can go
         with self._lock:
-            (self._left_behind if is_old else self._parked).append(slot)
-        if is_old:
-            return
-        if self._spare:
-            self.take_back(self._spare.pop())
-        else:
-            self._missing += 1
+            self._running.discard(slot)
+        self._roster.park(slot)
+        for submission in batch.frames:
+            submission.move_to(None)
+            submission.fail(
+                f"no answer within {self._timeout_s:g} s (timeout_s of model {self.detector.name})"
+            )
+            self._hand_over(submission)
+        self._ask_again()
 
-    def _visit_parked(self) -> None:
-        """Put the requests that have come to rest to use again; let go of those left behind."""
-        rested = [slot for slot in (*self._parked, *self._left_behind) if slot.is_idle()]
-        if not rested:
-            return
-        with self._lock:
-            self._parked = [slot for slot in self._parked if slot not in rested]
-            self._left_behind = [slot for slot in self._left_behind if slot not in rested]
-        for slot in rested:
-            if slot.detector is not self._detector:
-                slot.let_go()
-            elif self._missing:
-                self._missing -= 1
-                self.take_back(slot)
-            else:
-                self._spare.append(slot)
-
-    def _rebuild_pause_s(self) -> float:
-        hung_models = len({id(slot.detector) for slot in self._left_behind})
-        return _REBUILD_PAUSE_S * 2.0 ** min(hung_models, 16)
-
-    def _rebuild(self, now_s: float) -> None:
-        """Compile the model anew: its threads are held by requests that don't end."""
-        self._rebuilt_at = now_s
-        logger.warning(
-            "model {}: {} requests hang on the device; compiling it anew",
-            self._detector.name,
-            len(self._parked),
-        )
-        try:
-            detector = self._compile_model()
-            free, spare = self._make_slots(detector)
-        except VidpipeError as exc:
-            logger.error("model {} can't be compiled anew: {}", self._detector.name, exc)
-            return
-        with self._lock:
-            self._detector = detector
-            self._left_behind += self._parked
-            self._parked = []
-            self._missing = 0
-            old = [*self._free, *self._spare]
-            self._free, self._spare = free, spare
-            self._has_free.notify_all()
-        for slot in old:
-            slot.let_go()
-
-
-def _most_parked(detector: CompiledDetector) -> int:
-    """Return how many parked requests say that the device is held."""
-    return max(1, detector.optimal_requests // 2)
+    def _ask_again(self) -> None:
+        """Give free requests to the frames of batches that failed."""
+        while self._again:
+            slot = self._roster.take_now()
+            if slot is None:
+                return
+            try:
+                old = self._again.popleft()
+            except IndexError:  # another thread was quicker
+                self._roster.put_back(slot)
+                return
+            self.submit(slot, old.frame, old.sequence)

@@ -86,7 +86,8 @@ def require_quantizer() -> None:
     """
     if not is_quantizer_there():
         raise UsageError(
-            "quantising needs NNCF, which is not installed: pip install 'vidpipe[quantize]'"
+            "quantising needs NNCF, which is not installed: pip install '.[quantize]' in"
+            " vidpipe's folder"
         )
 
 

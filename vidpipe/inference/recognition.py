@@ -2,7 +2,7 @@
 
 Families are told by shapes, and some only by the number of boxes that an input of known size gives.
 So where the graph leaves sizes open, or takes several pictures at once, a copy of it is given a
-likely size and asked instead.
+likely size and asked instead. The families of installed packages are tried last.
 """
 
 from __future__ import annotations
@@ -44,14 +44,11 @@ def recognise(
     """
     signature = signature_of(graph, constants)
     try:
-        return choose_family(decoder, signature, model, label_count)
+        return choose_family(decoder, signature, model, label_count, with_packages=False)
     except ModelError:
         fixed = graph.clone()
         try:
             fix_shapes(fixed, size_wh, _LIKELY_WH, model)
         except ModelError:
             fixed = graph
-        likely = signature_of(fixed, constants)
-        if likely.outputs == signature.outputs and likely.picture_wh == signature.picture_wh:
-            raise
-    return choose_family(decoder, likely, model, label_count)
+    return choose_family(decoder, signature_of(fixed, constants), model, label_count)

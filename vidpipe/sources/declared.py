@@ -6,13 +6,15 @@ Containers and streams are PyAV's, as ``Any``: its import stays in ``video``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from vidpipe.errors import SourceCause, SourceError
+from vidpipe.packets import PacketOutlet
 from vidpipe.sources.completeness import Promise
+from vidpipe.sources.skipping import DecodePlan
 from vidpipe.sources.truncation import is_file_cut
 from vidpipe.types import SourceInfo, SourceKind
 
@@ -58,12 +60,20 @@ class VideoLimits:
         read_timeout_s: Longest silence of a network source.
         transport: Of RTSP: ``tcp`` or ``udp``.
         thread_count: Decoder threads; 0 lets FFmpeg choose.
+        plan: Which pictures are decoded.
+        is_verified: Of TLS: the server has to prove by a certificate who it is.
+        ca_file: Certificates to believe in, beside the system's; empty for none.
+        packets: Gets a copy of each packet, audio too, before any decoding; or None.
     """
 
     open_timeout_s: float = 5.0
     read_timeout_s: float = 5.0
     transport: str = "tcp"
     thread_count: int = 1
+    plan: DecodePlan = field(default_factory=DecodePlan)
+    is_verified: bool = False
+    ca_file: str = ""
+    packets: PacketOutlet | None = None
 
 
 def choose_stream(container: Any, name: str) -> Any:

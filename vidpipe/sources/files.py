@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from vidpipe.errors import SourceCause, SourceError
+
+_SCHEME = re.compile("([a-z][a-z0-9+.-]{1,19}):(?!//)")
+"""How an address begins that an installed package might open."""
 
 
 def shown(path: Path) -> str:
@@ -51,7 +55,11 @@ def file_error(path: Path, exc: Exception, reason: str | None = None) -> SourceE
         )
     # A ValueError of the system's: a zero byte in the name.
     if isinstance(exc, (FileNotFoundError, NotADirectoryError)) or reason is None:
-        return SourceError(f"there is no file {name}: check the path", SourceCause.NOT_FOUND)
+        scheme = _SCHEME.match(name)
+        hint = "check the path"
+        if scheme:
+            hint = f"no source is called {scheme[1]} either; is its package installed?"
+        return SourceError(f"there is no file {name}: {hint}", SourceCause.NOT_FOUND)
     if _begins_like_mp4(path):
         return SourceError(
             f"{name} is an MP4 without its index: the recording was not finished, or its end is "

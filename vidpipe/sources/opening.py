@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
 from vidpipe.errors import SourceCause, SourceError
 from vidpipe.interfaces import Reader
+from vidpipe.packets import PacketOutlet
 from vidpipe.runtime.logs import redact
 from vidpipe.sources.addresses import open_file, open_network
 from vidpipe.sources.declared import VideoLimits
 from vidpipe.sources.plugin import open_plugin
+from vidpipe.sources.skipping import DecodePlan
 from vidpipe.sources.synthetic import open_synthetic
 from vidpipe.sources.webcam import open_webcam
 from vidpipe.types import SourceKind, SourceRequest
@@ -33,6 +35,10 @@ class SourceSpec:
         transport: Of RTSP: ``tcp`` or ``udp``.
         is_live: Whether its end is a loss; None: files are recorded, cameras are live, HTTP says.
         thread_count: Decoder threads; 0 lets FFmpeg choose.
+        plan: Which pictures are decoded, where a codec has a choice.
+        is_verified: Of TLS: the server has to prove by a certificate who it is.
+        ca_file: Certificates to believe in; empty for the system's.
+        packets: Gets a copy of each packet before any decoding; only of files and networks.
     """
 
     url: str
@@ -42,6 +48,10 @@ class SourceSpec:
     transport: str = "tcp"
     is_live: bool | None = None
     thread_count: int = 1
+    plan: DecodePlan = field(default_factory=DecodePlan)
+    is_verified: bool = False
+    ca_file: str = ""
+    packets: PacketOutlet | None = None
 
     def __repr__(self) -> str:
         """Describe it without the password in its address."""
@@ -110,4 +120,8 @@ def _limits_of(spec: SourceSpec) -> VideoLimits:
         read_timeout_s=spec.read_timeout_s,
         transport=spec.transport,
         thread_count=spec.thread_count,
+        plan=spec.plan,
+        is_verified=spec.is_verified,
+        ca_file=spec.ca_file,
+        packets=spec.packets,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -19,9 +19,9 @@ import av.error
 from av.stream import Discard
 
 from vidpipe.errors import SourceCause, SourceError
-from vidpipe.runtime.logs import redact
 from vidpipe.sources.completeness import Promise, Tally, loss
 from vidpipe.sources.connection import cause_of_error, is_timeout
+from vidpipe.sources.container import reason_of
 from vidpipe.sources.declared import (
     RAW_FORMATS,
     Place,
@@ -31,7 +31,10 @@ from vidpipe.sources.declared import (
     promise_of,
 )
 from vidpipe.sources.planes import clockwise_deg, picture_of
+from vidpipe.sources.skipping import DecodeMode, PacketGate
+from vidpipe.sources.tap import Tap, tap_of
 from vidpipe.sources.timestamps import Timeline
+from vidpipe.sources.vitals import Vitals
 from vidpipe.types import Decoded, Picture, SourceInfo
 
 if TYPE_CHECKING:
@@ -50,54 +53,6 @@ _NO_PICTURE_S = 30.0
 """Live packets that give no picture for so long are no video; long groups of pictures fit in."""
 
 
-class LibraryError(Exception):
-    """What FFmpeg raised, without the address in it: for the functions that open.
-
-    Attributes:
-        cause: What it says, or None where it says too little.
-        reason: Its words beyond "invalid data".
-    """
-
-    def __init__(self, cause: SourceCause | None, reason: str) -> None:
-        """Keep both."""
-        super().__init__(reason)
-        self.cause = cause
-        self.reason = reason
-
-
-def connect(
-    name: str,
-    *,
-    options: Mapping[str, str] | None = None,
-    timeouts_s: tuple[float, float] | None = None,
-) -> InputContainer:
-    """Open a container by FFmpeg's name for it; may block beyond its timeouts.
-
-    Args:
-        name: ``file:`` and a path, or an address.
-        options: FFmpeg's options of the demuxer and the protocol.
-        timeouts_s: For opening (each of two steps), and for reading a packet.
-
-    Raises:
-        LibraryError: It can't be opened.
-    """
-    try:
-        return av.open(
-            name,
-            "r",
-            container_options=dict(options or {}),
-            timeout=timeouts_s,
-            metadata_errors="replace",
-        )
-    except (av.FFmpegError, OSError, UnicodeError) as exc:
-        raise LibraryError(cause_of_error(exc), _reason(exc)) from None
-
-
-def release(container: InputContainer) -> None:
-    """Close a container that came too late to be used."""
-    container.close()
-
-
 def prepare(container: InputContainer, place: Place, limits: VideoLimits) -> VideoReader:
     """Choose the stream and start the decoder; the container is closed if that fails.
 
@@ -110,13 +65,6 @@ def prepare(container: InputContainer, place: Place, limits: VideoLimits) -> Vid
     except BaseException:
         container.close()
         raise
-
-
-def _reason(exc: Exception) -> str:
-    """Return what FFmpeg says beyond "invalid data", without the address that it says it of."""
-    if isinstance(exc, av.error.InvalidDataError):
-        return ""
-    return redact(str(getattr(exc, "strerror", None) or type(exc).__name__))
 
 
 class VideoReader:
@@ -143,10 +91,17 @@ class VideoReader:
         self._has_ended = False
         self._failure: SourceError | None = None
         self._is_closed = False
+        self._vitals = Vitals(heard_at=time.monotonic())
+        self._last_ticks: int | None = None
+        self._coded_wh = (0, 0)
+        self._is_gated = place.is_live or limits.plan.mode is not DecodeMode.ALL
+        self._gate = PacketGate(limits.plan, awaits_key=place.is_live)
         context = stream.codec_context
         context.thread_count = limits.thread_count
         if limits.thread_count != 1:
             context.thread_type = "AUTO"
+        if self._gate.mode is DecodeMode.REFERENCE:
+            context.skip_frame = "NONREF"
         self._info = info_of(container, stream, place, self._promise)
         start = stream.start_time
         self._timeline = Timeline(
@@ -155,6 +110,7 @@ class VideoReader:
             float(start * stream.time_base) if start and stream.time_base else 0.0,
         )
         self._frame_s = 1.0 / self._info.rate_fps if self._info.rate_fps else 0.04
+        self._tap: Tap | None = tap_of(container, stream, limits.packets, is_live=place.is_live)
         self._packets = self._demux()
         if not place.is_live:
             self._prime()
@@ -163,6 +119,11 @@ class VideoReader:
     def info(self) -> SourceInfo:
         """What the source says of itself; a live one's rotation is known with its first picture."""
         return self._info
+
+    @property
+    def vitals(self) -> Vitals:
+        """Its signs of life, kept up to date."""
+        return self._vitals
 
     def read(self) -> Decoded | None:
         """Return the next picture; see ``interfaces.Reader``.
@@ -200,6 +161,7 @@ class VideoReader:
                 self._place.is_live
                 and not self._ready
                 and time.monotonic() - started_at > _NO_PICTURE_S
+                and self._gate.mode is not DecodeMode.KEY
             ):
                 raise SourceError(
                     f"{self._place.name} sends data, but no picture that can be decoded for "
@@ -210,10 +172,11 @@ class VideoReader:
     def _demux(self) -> Iterator[Packet[Any]]:
         """Read packets of the video, and of the rest only where the end of all is promised."""
         needs_all = self._promise.is_of_all
+        wanted = [self._stream] if self._tap is None else self._tap.streams
         for stream in self._container.streams:
-            if stream.index != self._stream.index and not needs_all:
+            if stream not in wanted and not needs_all:
                 stream.discard = Discard.all
-        return self._container.demux() if needs_all else self._container.demux(self._stream)
+        return self._container.demux() if needs_all else self._container.demux(wanted)
 
     def _advance(self) -> None:
         """Read one packet and decode it."""
@@ -228,14 +191,21 @@ class VideoReader:
             return
         self._read_errors = 0
         self._silence_s = 0.0
+        if self._tap is not None:
+            self._tap.take(packet)  # before any skipping or decoding
         has_time = packet.pts is not None or packet.dts is not None
-        if self._promise.end_s is not None and has_time:
+        is_other = packet.stream.index != self._stream.index
+        promise = self._promise
+        is_promised = promise.end_s is not None and (promise.is_of_all or not is_other)
+        if is_promised and has_time:
             self._note_end(packet)
-        if packet.stream_index != self._stream.index:
+        if is_other:
             return
         if packet.size:
             self._tally.packets += 1
-            self._decode(packet)
+            self._vitals.heard_at = time.monotonic()
+            if not self._is_gated or self._is_wanted(packet):
+                self._decode(packet)
         elif has_time:
             self._tally.packets += 1  # AVI's way of showing the last picture again
         else:
@@ -254,7 +224,11 @@ class VideoReader:
         if packet.dts is not None:
             self._tally.note_clock(packet.dts)
         try:
-            self._ready.extend(self._stream.codec_context.decode(packet))
+            self._take(self._stream.codec_context.decode(packet))
+            if self._gate.mode is DecodeMode.KEY:
+                # What follows is skipped: the decoder would hold this one back until the next.
+                self._flush()
+                self._stream.codec_context.flush_buffers()
         except av.FFmpegError:
             self._note_damage()
             return
@@ -262,11 +236,30 @@ class VideoReader:
         if packet.is_corrupt and self._note_damage():
             self._tally.note_gap(packet.dts)
 
+    def _is_wanted(self, packet: Packet[Any]) -> bool:
+        """Tell whether a packet is to be decoded, or why it was left out."""
+        at_s = self._vitals.heard_at
+        if packet.dts is not None and packet.time_base is not None:
+            at_s = float(packet.dts * packet.time_base)
+        is_corrupt = packet.is_corrupt and self._place.is_live
+        if self._gate.admits(at_s, is_key=packet.is_keyframe, is_corrupt=is_corrupt):
+            return True
+        self._vitals.skipped += 1
+        return False
+
+    def _take(self, frames: list[VideoFrame]) -> None:
+        """Keep what was decoded; of a live source nothing that is damaged."""
+        if self._place.is_live:
+            intact = [frame for frame in frames if not frame.is_corrupt]
+            self._vitals.discarded += len(frames) - len(intact)
+            frames = intact
+        self._ready.extend(frames)
+
     def _flush(self) -> None:
         """Take what the decoder still holds; damage there must not hide the rest."""
         for _ in range(_MOST_READ_ERRORS):
             try:
-                self._ready.extend(self._stream.codec_context.decode(None))
+                self._take(self._stream.codec_context.decode(None))
             except EOFError:
                 return
             except av.FFmpegError:
@@ -301,7 +294,7 @@ class VideoReader:
             )
         elif self._place.is_live:
             self._failure = SourceError(
-                f"{name}: the connection broke ({_reason(exc) or 'invalid data'})",
+                f"{name}: the connection broke ({reason_of(exc) or 'invalid data'})",
                 SourceCause.LOST,
             )
         elif is_invalid and self._read_errors < _MOST_READ_ERRORS:
@@ -310,7 +303,7 @@ class VideoReader:
             self._packets = self._demux()  # an exception ends a generator
             return
         else:
-            self._tally.broke_off = _reason(exc) or "it can't be read any further"
+            self._tally.broke_off = reason_of(exc) or "it can't be read any further"
         self._has_ended = True
         self._flush()  # what the decoder still holds was sent before the failure
 
@@ -352,11 +345,11 @@ class VideoReader:
 
     def _decoded(self, frame: VideoFrame) -> Decoded:
         tally = self._tally
-        if not tally.pictures and self._place.is_live:
-            self._learn(frame)
+        if self._place.is_live:
+            self._look(frame)
         # A stream may begin with pictures whose references lie before its beginning.
         is_intact = not frame.is_corrupt
-        if is_intact or tally.pictures:
+        if (is_intact or tally.pictures) and not self._is_gated:
             tally.damaged_pictures += not is_intact
         tally.pictures += 1
         picture = self._picture(frame)
@@ -364,13 +357,24 @@ class VideoReader:
             return Decoded(picture, None, None)
         return Decoded(picture, *self._timeline.place(frame.pts, frame.dts, frame.duration))
 
+    def _look(self, frame: VideoFrame) -> None:
+        """Learn the size of a live source, which may change, and whether its clock runs."""
+        size_wh = (frame.width, frame.height)
+        if size_wh != self._coded_wh:
+            self._coded_wh = size_wh
+            self._learn(frame)
+        ticks = frame.pts
+        is_still = ticks is not None and ticks == self._last_ticks
+        self._vitals.clock_repeats = self._vitals.clock_repeats + 1 if is_still else 0
+        self._last_ticks = ticks
+
     def _picture(self, frame: VideoFrame) -> Picture:
         try:
             return picture_of(frame)
         except (av.FFmpegError, OSError) as exc:
             raise SourceError(
                 f"{self._place.name}: its pixel format {frame.format.name} can't be converted "
-                f"({_reason(exc)})",
+                f"({reason_of(exc)})",
                 SourceCause.FORMAT,
             ) from None
 

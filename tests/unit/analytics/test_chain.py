@@ -49,7 +49,10 @@ class Bench:
         self.outlet = Outlet(room)
         self.meter = StreamMeter()
         self.ended: list[str] = []
-        role = StreamRole("gate", self.outlet, self.meter)
+        self.seen: list[int] = []
+        role = StreamRole(
+            "gate", self.outlet, self.meter, lambda result: self.seen.append(result.frame.number)
+        )
         self.chain = StreamChain(role, self.ended.append, clock)
 
     def offer(self, *numbers: int) -> None:
@@ -232,3 +235,14 @@ def test_many_workers_keep_the_order_one_at_a_time(clock: FakeClock, seed: int) 
         pass
     assert bench.outlet.numbers == list(range(400))
     assert bench.meter.snapshot().processed == 400
+
+
+def test_whoever_watches_sees_every_result_in_order_once_it_is_handed_over(
+    clock: FakeClock,
+) -> None:
+    bench = Bench(clock, room=2)
+    bench.offer(1, 0, 2)
+    assert bench.seen == bench.outlet.numbers == [0, 1]
+    bench.outlet.room = 10
+    bench.chain.advance()
+    assert bench.seen == [0, 1, 2]

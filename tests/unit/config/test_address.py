@@ -22,6 +22,7 @@ from vidpipe.config.address import masked, source_fault, source_kind, with_crede
         ("srt://:9000?mode=listener", "network"),
         ("device:0", "device"),
         ("device:/dev/video2", "device"),
+        ("device:0?size=1280x720&fps=12.5&format=mjpg&backend=any", "device"),
         ("synthetic:people?size=64x64&fps=5", "synthetic"),
     ],
 )
@@ -47,6 +48,11 @@ def test_an_address_has_a_kind_and_no_fault(text: str, kind: str) -> None:
         ("rtsp://cam/a\nb", "control"),
         ("device:", "device:0"),
         ("device:front", "device:0"),
+        ("device:0?size=big", "size: expected width x height"),
+        ("device:0?zoom=2", "known: size, fps, format, backend"),
+        ("device:0?siz=1x1", "did you mean 'size'"),
+        ("device:0?", "known: size"),
+        ("device:/dev/video0?backend=dos", "v4l2 or any"),
         ("file://x.mp4", "file:///"),
     ],
 )

@@ -88,3 +88,67 @@ def test_groups_name_streams_that_exist() -> None:
 def test_an_id_is_safe_in_a_path(ident: str) -> None:
     faults = faults_of(one_stream().replace("gate", f"'{ident}'"), environ={"X": "a/b"})
     assert {fault.key for fault in faults} == {"streams[0].id"}
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        "{}",
+        "{host: 127.0.0.1}",
+        "{host: localhost}",
+        "{host: '::1'}",
+        "{host: 127.8.9.10, tokens: []}",
+        "{host: 0.0.0.0, tokens: [{role: viewer, token: abc}]}",
+        '{tokens: [{role: operator, token: "${NONE:-}"}]}',
+    ],
+)
+def test_a_server_that_only_this_machine_reaches_or_that_asks_for_a_token_is_taken(
+    server: str,
+) -> None:
+    assert load(one_stream() + f"server: {server}\n").server is not None
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "'::'", "192.168.1.5", "cameras.example", "127.1"])
+@pytest.mark.parametrize(
+    "tokens", ["", ", tokens: []", ', tokens: [{role: viewer, token: "${NONE:-}"}]']
+)
+def test_a_server_that_others_reach_needs_a_token(host: str, tokens: str) -> None:
+    fault = fault_of(one_stream() + f"server: {{host: {host}{tokens}}}\n")
+    assert fault.key == "server.host"
+    assert fault.place == "c.yml:5:16"
+    assert "add server.tokens" in fault.message
+
+
+@pytest.mark.parametrize("source", ["device:0", "synthetic:people"])
+def test_a_source_without_packets_can_not_be_recorded(source: str) -> None:
+    text = MODELS + (
+        f"streams: [{{id: a, source: '{source}', outputs: [{{type: record, path: x.mkv}}]}}]\n"
+    )
+    fault = fault_of(text)
+    assert fault.key == "streams[0].outputs[0].type"
+    assert "use type: video" in fault.message
+
+
+KEPT_BESIDE = [
+    ("out/{stream}-{start}.mp4", "out/{stream}-{start}-{n}.mp4", False),
+    ("out/x-{start}-{n}.mp4", "out/x-{start}-7.mp4", False),
+    ("out/{stream}-{start}.mp4", "out/{stream}-all-{start}.mp4", True),
+    ("out/{start}-{stream}.mp4", "out/{start}-{stream}-2.mp4", True),
+    ("out/{stream}-{start}.mp4", "out/{stream}-{start}.m4v", True),
+]
+
+
+@pytest.mark.parametrize(("kept", "other", "is_taken"), KEPT_BESIDE)
+def test_what_deletes_old_files_must_not_mean_anothers(
+    kept: str,
+    other: str,
+    is_taken: bool,  # noqa: FBT001 - a test's parameter
+) -> None:
+    outputs = f"{{type: record, path: '{kept}', keep_gb: 1}}, {{type: video, path: '{other}'}}"
+    text = MODELS + f"streams: [{{id: a, source: x, outputs: [{outputs}]}}]\n"
+    if is_taken:
+        assert load(text).streams
+    else:
+        fault = fault_of(text)
+        assert fault.key == "streams[0].outputs[0].path"
+        assert "other names" in fault.message

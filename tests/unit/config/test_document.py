@@ -69,6 +69,6 @@ def test_faults_are_kept_once_and_sorted_by_place() -> None:
     log.add(early, ("a",), "not heard any more")
     error = log.error()
     assert error is not None
-    assert str(error) == "c:2:5: a: first\nc:9:1: b: second\n--set x: x: third"
+    assert str(error) == "c:2:5: a: first\nc:9:1: b: second\n--set x: third"
     assert log.has_place(late)
     assert not log.has_place(HERE)

@@ -147,6 +147,36 @@ def test_folders_and_bare_numbers_are_no_sources(tmp_path: Path) -> None:
 
 def test_the_home_is_understood(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("VIDPIPE_CACHE_DIR", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     config = load(one_stream("outputs: [{type: jsonl, path: ~/x.jsonl}]"))
     assert getattr(config.streams[0].outputs[0], "path", "") == f"{tmp_path}/x.jsonl"
     assert config.cache_dir == tmp_path / ".cache" / "vidpipe"
+    monkeypatch.setenv("VIDPIPE_CACHE_DIR", "~/elsewhere")
+    assert load(one_stream()).cache_dir == tmp_path / "elsewhere"
+
+
+@pytest.mark.parametrize(
+    ("xdg", "below"),
+    [("/xdg", "/xdg/vidpipe"), ("", "~/.cache/vidpipe"), ("xdg", "~/.cache/vidpipe")],
+)
+def test_the_cache_is_where_the_desktop_s_rules_say(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, xdg: str, below: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", xdg)
+    monkeypatch.delenv("VIDPIPE_CACHE_DIR", raising=False)
+    assert load(one_stream()).cache_dir == Path(below).expanduser()
+    monkeypatch.setenv("VIDPIPE_CACHE_DIR", "/elsewhere")
+    assert load(one_stream()).cache_dir == Path("/elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("slideshow:pictures?seconds=2", "no source is called slideshow, and no such file"),
+        ("c?.mp4", "no file matches 'c?.mp4'"),
+    ],
+)
+def test_a_scheme_that_nobody_opens_is_called_one(source: str, words: str) -> None:
+    assert words in fault_of(one_stream().replace("clip.mp4", f"'{source}'")).message

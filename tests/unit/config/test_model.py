@@ -87,3 +87,49 @@ def test_a_model_needs_a_path_or_a_zoo_name_whatever_else_is_wrong() -> None:
     text = one_stream().replace("zoo: person-ssdlite", "iou: 7")
     assert [fault.key for fault in faults_of(text)] == ["models.person", "models.person.iou"]
     assert fault_of(one_stream().replace("{zoo: person-ssdlite}", "")).key == "models.person"
+
+
+def test_overrides_of_the_hint_are_read() -> None:
+    model = load(one_model("num_streams: 2, threads: 4, pinning: yes")).models["person"]
+    assert (model.num_streams, model.threads, model.pinning) == (2, 4, True)
+    plain = load(one_model("num_streams: auto, threads: , pinning: ")).models["person"]
+    assert (plain.num_streams, plain.threads, plain.pinning) == ("auto", None, None)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    ["num_streams: 0", "num_streams: many", "threads: 0", "threads: auto", "pinning: 2"],
+)
+def test_overrides_of_the_hint_have_bounds(keys: str) -> None:
+    fault = fault_of(one_model(keys))
+    assert fault.key == f"models.person.{keys.partition(':')[0]}"
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ("call: sync, mode: batched", "exclude each other"),
+        ("hint: adaptive, call: sync", "not call: sync"),
+        ("hint: adaptive, mode: independent", "not mode: independent"),
+        ("hint: adaptive, mode: batched", "not mode: batched"),
+    ],
+)
+def test_choices_that_exclude_one_another_are_refused(keys: str, said: str) -> None:
+    (found,) = faults_of(one_model(keys))
+    assert found.key == "models.person"
+    assert said in found.message
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "call: sync",
+        "call: sync, mode: independent",
+        "call: sync, hint: latency",
+        "mode: independent, hint: latency",
+        "mode: batched, hint: latency, batch: {size: 4}",
+        "hint: adaptive",
+    ],
+)
+def test_all_other_choices_go_together(keys: str) -> None:
+    assert "person" in load(one_model(keys)).models

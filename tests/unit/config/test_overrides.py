@@ -81,3 +81,10 @@ def test_faults_of_overrides_follow_those_of_the_file_in_their_order() -> None:
 def test_the_value_of_an_override_is_not_shown_with_its_key() -> None:
     fault = fault_of(TWO, ["streams.gate.connect.pasword=hunter2"])
     assert "hunter2" not in str(fault)
+
+
+def test_a_key_that_was_given_is_not_told_twice() -> None:
+    told = str(fault_of(TWO, ["models.person.confidence=x"]))
+    assert told == "--set models.person.confidence: expected a number, not 'x'"
+    other = str(fault_of(TWO, ["streams.gate.weight=x"]))
+    assert other.startswith("--set streams.gate.weight: streams[0].weight: expected")

@@ -31,6 +31,9 @@ def test_every_key_of_a_stream_is_understood() -> None:
     [
         ("lane: {size: 0}", "lane.size", "at least 1"),
         ("lane: {size: 1025}", "lane.size", "at most 1024"),
+        ("decode: keys", "decode", "did you mean 'key'"),
+        ("connect: {frozen_s: -1}", "connect.frozen_s", "0"),
+        ("connect: {tls: {verify: maybe}}", "connect.tls.verify", "true"),
         ("lane: {max_age_ms: 0}", "lane.max_age_ms", "greater than 0"),
         ("lane: {overflow: [block]}", "lane.overflow", "expected text, not a list"),
         ("connect: {open_timeout_s: 0}", "connect.open_timeout_s", "greater than 0"),

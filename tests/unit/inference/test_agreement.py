@@ -32,21 +32,21 @@ def test_the_same_answers_agree_wholly() -> None:
     same = found((BOX, 0.9, 1), (FAR, 0.5, 2))
     agreement = compare([same, NO_DETECTIONS], [same, NO_DETECTIONS], 0.4)
     assert (agreement.pictures, agreement.expected, agreement.reported) == (2, 2, 2)
-    assert (agreement.found, agreement.invented) == ((2, 2), (0, 0))
+    assert (agreement.found, agreement.added) == ((2, 2), (0, 0))
     assert agreement.score_difference == 0
     assert agreement.found_share(0) == 1
-    assert agreement.invented_share(1) == 0
+    assert agreement.added_share(1) == 0
 
 
 def test_a_box_that_overlaps_roughly_is_found_at_the_lower_overlap_only() -> None:
     agreement = compare([found((BOX, 0.9, 1))], [found((HALF, 0.7, 1))], 0.4)
-    assert (agreement.found, agreement.invented) == ((1, 0), (0, 1))
+    assert (agreement.found, agreement.added) == ((1, 0), (0, 1))
     assert agreement.score_difference == pytest.approx(0.2)
 
 
 def test_another_class_is_another_object() -> None:
     agreement = compare([found((BOX, 0.9, 1))], [found((BOX, 0.9, 2))], 0.4)
-    assert (agreement.found, agreement.invented) == ((0, 0), (1, 1))
+    assert (agreement.found, agreement.added) == ((0, 0), (1, 1))
     assert agreement.score_difference is None
 
 
@@ -54,8 +54,8 @@ def test_two_boxes_in_one_place_are_no_partner_of_the_same_object() -> None:
     agreement = compare(
         [found((BOX, 0.9, 1))], [found((BOX, 0.9, 1), (CLOSE, 0.8, 1), (FAR, 0.7, 1))], 0.4
     )
-    assert (agreement.found, agreement.invented) == ((1, 1), (2, 2))
-    assert agreement.invented_share(0) == pytest.approx(2 / 3)
+    assert (agreement.found, agreement.added) == ((1, 1), (2, 2))
+    assert agreement.added_share(0) == pytest.approx(2 / 3)
 
 
 def test_the_closest_boxes_are_paired_first() -> None:
@@ -72,11 +72,11 @@ def test_a_box_that_only_crossed_the_threshold_is_no_disagreement(
 ) -> None:
     agreement = compare([found((BOX, original, 1))], [found((BOX, other, 1))], 0.4)
     assert agreement.found[0] == agreement.expected
-    assert agreement.invented == (0, 0)
+    assert agreement.added == (0, 0)
 
 
 def test_where_nothing_is_seen_there_is_no_share() -> None:
     agreement = compare([NO_DETECTIONS], [NO_DETECTIONS], 0.4)
     assert agreement.found_share(0) is None
-    assert agreement.invented_share(0) is None
+    assert agreement.added_share(0) is None
     assert agreement.score_difference is None

@@ -10,7 +10,25 @@ from pathlib import Path
 import pytest
 
 from vidpipe.errors import FetchError
-from vidpipe.inference.cache import partial_folder, publish, scratch_folder
+from vidpipe.inference.cache import LoggedProgress, partial_folder, publish, scratch_folder
+
+
+def test_the_log_is_told_the_beginning_and_each_quarter_of_a_step(log_lines: list[str]) -> None:
+    progress = LoggedProgress()
+    progress("waiting", 0, 0)
+    progress("waiting", 0, 0)
+    for done in range(0, 4_000_001, 100_000):
+        progress("downloading it", done, 4_000_000)
+    progress("it is ready", 4_000_000, 4_000_000)
+    assert [line.removeprefix("INFO {} ") for line in log_lines] == [
+        "waiting",
+        "downloading it: 0.0 of 4.0 MB",
+        "downloading it: 1.0 of 4.0 MB",
+        "downloading it: 2.0 of 4.0 MB",
+        "downloading it: 3.0 of 4.0 MB",
+        "downloading it: 4.0 of 4.0 MB",
+        "it is ready: 4.0 of 4.0 MB",
+    ]
 
 
 def test_a_scratch_folder_is_gone_afterwards(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import openvino as ov
@@ -8,7 +9,7 @@ import pytest
 from tests.builders import make_picture
 from tests.graphs import saved, ssd_rows
 from vidpipe.errors import ModelError
-from vidpipe.inference.devices import device_names, properties_for
+from vidpipe.inference.devices import properties_for
 from vidpipe.inference.model import compile_detector
 from vidpipe.inference.settings import DetectorSettings, Hint, Precision
 
@@ -18,22 +19,6 @@ ROW = [0, 1, 0.9, 0, 0, 1, 1]
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return saved(ssd_rows([ROW]), tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("device", "names"),
-    [
-        ("CPU", ["CPU"]),
-        ("gpu.1", ["GPU"]),
-        ("AUTO", ["AUTO"]),
-        ("AUTO:GPU.0, CPU", ["AUTO", "GPU", "CPU"]),
-        ("AUTO:-GPU,CPU", ["AUTO", "GPU", "CPU"]),
-        ("BATCH:CPU(4)", ["BATCH", "CPU"]),
-        ("", []),
-    ],
-)
-def test_devices_are_taken_out_of_a_text(device: str, names: list[str]) -> None:
-    assert device_names(device) == names
 
 
 @pytest.mark.parametrize(
@@ -66,6 +51,16 @@ def test_a_property_that_can_only_be_read_is_refused(path: Path) -> None:
         compile_detector(path, DetectorSettings("gate", properties={"FULL_DEVICE_NAME": "x"}))
 
 
+@pytest.mark.parametrize("device", ["AUTO:CPU", "MULTI:CPU", "HETERO:CPU"])
+def test_a_wrong_value_is_an_error_in_words_behind_a_virtual_device(
+    path: Path, device: str
+) -> None:
+    settings = DetectorSettings("gate", device=device, properties={"INFERENCE_NUM_THREADS": -5})
+    with pytest.raises(ModelError, match="Expected only non negative integer") as caught:
+        compile_detector(path, settings)
+    assert "Exception from" not in str(caught.value)
+
+
 def test_a_wrong_value_is_an_error_in_words(path: Path) -> None:
     with pytest.raises(ModelError, match=r"gate.*number of streams") as caught:
         compile_detector(path, DetectorSettings("gate", properties={"NUM_STREAMS": "many"}))
@@ -79,16 +74,68 @@ def test_properties_of_the_user_win() -> None:
         precision=Precision.F32,
         properties={"ENABLE_CPU_PINNING": True, "PERFORMANCE_HINT": "THROUGHPUT"},
     )
-    assert properties_for(settings) == {
+    assert properties_for(ov.Core(), settings) == {
         "PERFORMANCE_HINT": "THROUGHPUT",
         "ENABLE_CPU_PINNING": True,
         "INFERENCE_PRECISION_HINT": "f32",
     }
 
 
-def test_pinning_is_off_on_the_cpu_alone() -> None:
-    assert properties_for(DetectorSettings("m"))["ENABLE_CPU_PINNING"] is False
-    assert "ENABLE_CPU_PINNING" not in properties_for(DetectorSettings("m", device="AUTO"))
+@pytest.mark.parametrize("device", ["CPU", "AUTO", "AUTO:GPU,CPU", "MULTI:CPU", "BATCH:CPU(2)"])
+def test_pinning_is_off_on_the_cpu_wherever_it_stands(path: Path, device: str) -> None:
+    detector = compile_detector(path, DetectorSettings("m", device=device))
+    assert detector.answers()["enable_cpu_pinning"] == "False"
+
+
+@pytest.mark.parametrize("device", ["CPU", "AUTO", "MULTI:GPU,CPU", "HETERO:CPU", "BATCH:CPU(2)"])
+def test_overrides_reach_the_device_behind_a_virtual_one(path: Path, device: str) -> None:
+    settings = DetectorSettings("m", device=device, num_streams=1, threads=1, is_pinned=True)
+    answers = compile_detector(path, settings).answers()
+    assert answers["num_streams"] == "1"
+    assert answers["inference_num_threads"] == "1"
+    assert answers["enable_cpu_pinning"] == "True"
+
+
+def test_a_property_of_the_user_reaches_the_device_behind_a_virtual_one(path: Path) -> None:
+    settings = DetectorSettings("m", device="AUTO:CPU", properties={"ENABLE_CPU_PINNING": True})
+    assert compile_detector(path, settings).answers()["enable_cpu_pinning"] == "True"
+
+
+@pytest.mark.parametrize("key", ["num_streams", "threads"])
+def test_more_than_a_device_has_is_refused_with_what_it_has(path: Path, key: str) -> None:
+    settings = DetectorSettings("gate", **{key: 1000})  # type: ignore[arg-type] # by name
+    with pytest.raises(
+        ModelError, match=rf"model gate: {key} is 1000, and device CPU has \d+ here"
+    ):
+        compile_detector(path, settings)
+
+
+def test_a_key_and_a_property_that_mean_the_same_are_refused(path: Path) -> None:
+    settings = DetectorSettings("gate", num_streams=1, properties={"NUM_STREAMS": 1})
+    with pytest.raises(ModelError, match=r"num_streams and properties\.NUM_STREAMS"):
+        compile_detector(path, settings)
+
+
+def test_models_side_by_side_share_the_cores_out(path: Path) -> None:
+    usual = compile_detector(path, DetectorSettings("m", share_of=1000)).answers()
+    assert (usual["num_streams"], usual["inference_num_threads"]) == ("1", "1")
+    cores = len(os.sched_getaffinity(0))
+    own = compile_detector(path, DetectorSettings("m", share_of=1000, threads=cores)).answers()
+    assert own["inference_num_threads"] == str(cores)
+
+
+@pytest.mark.parametrize("device", ["HETERO:GPU.7,CPU", "AUTO:GPU.7", "MULTI:GPU.7", "AUTO:-CPU"])
+def test_a_virtual_device_without_a_device_is_refused(path: Path, device: str) -> None:
+    with pytest.raises(ModelError, match=r"model gate: there is no device .* available: .*CPU"):
+        compile_detector(path, DetectorSettings("gate", device=device))
+
+
+@pytest.mark.parametrize("device", ["AUTO:GPU.7,CPU", "AUTO:-GPU.7", "MULTI:GPU.7,CPU"])
+def test_auto_and_multi_go_without_a_device_that_is_not_here(
+    path: Path, device: str, tmp_path: Path
+) -> None:
+    settings = DetectorSettings("gate", device=device, cache_dir=tmp_path / "cache")
+    assert len(compile_detector(path, settings).infer_once(make_picture())) == 1
 
 
 def test_a_precision_that_the_device_lacks_is_said(path: Path, log_lines: list[str]) -> None:
@@ -106,9 +153,19 @@ def precisions_of_the_cpu() -> set[Precision]:
     return {known[name] for name in names if name in known}
 
 
-def test_a_compiled_model_is_kept_in_the_cache_folder(path: Path, tmp_path: Path) -> None:
+def test_a_compiled_model_is_kept_in_the_cache_folder(
+    path: Path, tmp_path: Path, log_lines: list[str]
+) -> None:
     cache = tmp_path / "compiled"
     for _ in range(2):
         detector = compile_detector(path, DetectorSettings("m", cache_dir=cache))
         assert len(detector.infer_once(make_picture())) == 1
-    assert len(list(cache.glob("*.blob"))) == 1
+    assert len(list(cache.rglob("*.blob"))) == 1
+    compiled = [line for line in log_lines if "model m: read in" in line]
+    assert ["from the cache" in line for line in compiled] == [False, True]
+
+
+def test_the_users_own_cache_dir_wins(path: Path, tmp_path: Path) -> None:
+    settings = DetectorSettings("m", cache_dir=tmp_path / "c", properties={"CACHE_DIR": ""})
+    compile_detector(path, settings)
+    assert not (tmp_path / "c").exists()

@@ -83,6 +83,26 @@ def test_mean_and_scale_are_applied_in_the_colour_order_of_the_model(tmp_path: P
     np.testing.assert_allclose(found.boxes_xyxy[0, 2:], [green * 64, blue * 48], atol=1)
 
 
+def test_a_model_that_takes_bytes_gets_them_as_they_are_unless_the_user_says_otherwise(
+    tmp_path: Path,
+) -> None:
+    rows = np.zeros((1, 300, 6), np.float32)
+    graph = fixed_outputs({"output0": rows}, shape=(1, 640, 640, 3), element_type=ov.Type.u8)
+    assert compiled(graph, tmp_path).describe()["input"]["scale"] == [1, 1, 1]
+    detector = compiled(graph, tmp_path, input=InputSettings(scale=(2.0, 2.0, 2.0)))
+    assert detector.describe()["input"]["scale"] == [2, 2, 2]
+
+
+@pytest.mark.parametrize("section", ["framework", "model_info"])
+def test_keys_of_our_own_mean_something_else_in_others_sections(
+    tmp_path: Path, section: str
+) -> None:
+    graph = ssd_rows([ROW])
+    for key, text in {"input": "images", "family": "tf-od", "anchors": "[[10, 13]]"}.items():
+        graph.set_rt_info(text, [section, key])
+    assert compiled(graph, tmp_path).describe()["family"] == "ssd"
+
+
 @pytest.mark.parametrize(
     ("shape", "size_wh", "expected"),
     [
@@ -92,6 +112,7 @@ def test_mean_and_scale_are_applied_in_the_colour_order_of_the_model(tmp_path: P
         ((-1, 3, -1, -1), None, (300, 300)),
         ((1, 3, 24, -1), None, (300, 24)),
         ((-1, -1, -1, 3), (64, 32), (64, 32)),
+        ((-1, -1, -1, -1), (64, 32), (64, 32)),
     ],
 )
 def test_open_dimensions_are_fixed(

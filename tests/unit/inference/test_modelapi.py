@@ -44,7 +44,14 @@ def test_mean_and_scale_may_be_three_numbers() -> None:
 
 @pytest.mark.parametrize(
     ("text", "size_wh"),
-    [("640", (640, 640)), ("[384, 640]", (640, 384)), ("", None), ("[1, 2, 3]", None), ("0", None)],
+    [
+        ("640", (640, 640)),
+        ("[384, 640]", (640, 384)),
+        ("", None),
+        ("[1, 2, 3]", None),
+        ("0", None),
+        ("[1, 9999999]", None),
+    ],
 )
 def test_the_size_is_height_and_width(text: str, size_wh: tuple[int, int] | None) -> None:
     assert stated_input({"imgsz": text}).size_wh == size_wh
@@ -56,6 +63,7 @@ def test_the_size_is_height_and_width(text: str, size_wh: tuple[int, int] | None
         {},
         {"pad_value": "x", "mean_values": "", "scale_values": "1 2", "resize_type": "crop"},
         {"scale_values": "0", "pad_value": "300", "reverse_input_channels": "maybe"},
+        {"mean_values": "1e999", "scale_values": "1e400"},
         {**ULTRALYTICS, "embedded_processing": "True"},
     ],
 )

@@ -4,14 +4,14 @@ import gc
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.builders import make_frame, make_picture
-from tests.devices import FAILS, HANGS, compile_probe, compile_quick, level_frame, tell_level
+from tests.desks import desk
+from tests.devices import FAILS, HANGS, Gate, compile_probe, compile_quick, level_frame, tell_level
 from tests.threads import running, wait_until
 from vidpipe.errors import InferenceError, ModelError
 from vidpipe.inference.model import CompiledDetector
@@ -19,83 +19,9 @@ from vidpipe.inference.pool import Pool, PoolSettings
 from vidpipe.inference.request import BoundRequest
 from vidpipe.interfaces import Submission
 from vidpipe.runtime.channel import Channel
-from vidpipe.types import Frame
+from vidpipe.types import Pixels
 
 FINE = 50
-
-
-@pytest.fixture
-def gate() -> Iterator[threading.Event]:
-    """Hold the probe at certain pictures until it is set, at the latest when the test ends."""
-    gate = threading.Event()
-    yield gate
-    gate.set()
-
-
-class Desk:
-    """A dispatcher and workers of a test: submits, and reads and counts what is delivered."""
-
-    def __init__(self) -> None:
-        self.delivered: Channel[Submission] = Channel(100_000)
-        self.answers: dict[int, int | str] = {}
-        self.pool: Pool | None = None
-
-    def submit(self, frame: Frame) -> None:
-        assert self.pool is not None
-        slot = self.pool.acquire()
-        assert slot is not None
-        self.pool.submit(slot, frame, frame.number)
-
-    def read_one(self) -> int | str:
-        """Read the next delivery as a worker does; return the grey level or the error."""
-        submission = self.delivered.get(timeout_s=20)
-        number = submission.frame.number
-        assert submission.sequence == number
-        assert number not in self.answers, "delivered twice"
-        try:
-            self.answers[number] = tell_level(submission.detections())
-        except InferenceError as exc:
-            self.answers[number] = str(exc)
-        finally:
-            submission.release()
-        return self.answers[number]
-
-    def read(self, count: int) -> list[int | str]:
-        try:
-            return [self.read_one() for _ in range(count)]
-        except BaseException:
-            assert self.pool is not None
-            self.pool.close()  # so that nobody waits for what will not be read
-            raise
-
-    def deliver(self, submission: Submission) -> None:
-        assert self.delivered.put(submission, timeout_s=0)
-
-    def assert_complete(self) -> None:
-        """Nothing is running or left, and every request is free."""
-        pool = self.pool
-        assert pool is not None
-        assert len(self.delivered) == 0
-        assert pool.drain(5) == 0
-        wait_until(lambda: len(pool._free) == pool.size, "all requests are free")
-
-
-@contextmanager
-def desk(
-    compile_model: Callable[[], CompiledDetector],
-    *,
-    requests: int | None = None,
-    timeout_s: float = 10.0,
-) -> Iterator[tuple[Desk, Pool]]:
-    """Run a pool with its reaper."""
-    bench = Desk()
-    settings = PoolSettings(requests=requests, timeout_s=timeout_s)
-    pool = bench.pool = Pool(compile_model, settings, bench.deliver, time.monotonic)
-    with running(pool.reap):
-        try:
-            yield bench, pool
-        finally:
-            pool.close()
 
 
 def test_every_frame_gets_its_own_answer(tmp_path: Path) -> None:
@@ -125,7 +51,7 @@ def test_by_default_there_are_twice_what_the_device_runs_at_once_and_one(tmp_pat
         assert pool.is_ready
 
 
-def test_an_inference_that_fails_costs_its_frame_alone(gate: threading.Event) -> None:
+def test_an_inference_that_fails_costs_its_frame_alone(gate: Gate) -> None:
     with desk(lambda: compile_probe(gate), requests=3) as (bench, pool):
         levels = [FINE, FAILS, FINE + 1, FAILS, FAILS, FAILS, FAILS, FINE + 2]
         with running(lambda: bench.read(len(levels))):
@@ -143,7 +69,7 @@ def test_an_inference_that_fails_costs_its_frame_alone(gate: threading.Event) ->
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_a_request_that_failed_is_used_again(gate: threading.Event, number: int) -> None:
+def test_a_request_that_failed_is_used_again(gate: Gate, number: int) -> None:
     del number
     with desk(lambda: compile_probe(gate), requests=1) as (bench, _):
         for index in range(6):
@@ -167,7 +93,7 @@ def test_a_frame_that_cannot_be_filled_costs_itself_alone(
 
 
 def test_a_request_that_hangs_is_answered_by_the_reaper_and_replaced(
-    gate: threading.Event,
+    gate: Gate,
 ) -> None:
     with desk(lambda: compile_probe(gate, is_wide=True), requests=5, timeout_s=0.3) as (
         bench,
@@ -178,7 +104,7 @@ def test_a_request_that_hangs_is_answered_by_the_reaper_and_replaced(
         answer = bench.read_one()
         assert answer == "no answer within 0.3 s (timeout_s of model probe)"
         assert 0.3 <= time.monotonic() - started_at < 2.0
-        wait_until(lambda: len(pool._free) == 5, "the request is replaced")
+        wait_until(lambda: len(pool._roster._free) == 5, "the request is replaced")
         assert pool.parked == 1
         assert pool.is_ready
         with running(lambda: bench.read(50)):  # and the others work meanwhile
@@ -191,7 +117,7 @@ def test_a_request_that_hangs_is_answered_by_the_reaper_and_replaced(
     assert len(bench.answers) == 51
 
 
-def test_a_late_answer_is_discarded(gate: threading.Event) -> None:
+def test_a_late_answer_is_discarded(gate: Gate) -> None:
     with desk(lambda: compile_probe(gate, is_wide=True), requests=2, timeout_s=0.2) as (
         bench,
         pool,
@@ -205,7 +131,7 @@ def test_a_late_answer_is_discarded(gate: threading.Event) -> None:
         bench.assert_complete()
 
 
-def test_a_pool_whose_device_is_held_is_rebuilt_and_ready_again(gate: threading.Event) -> None:
+def test_a_pool_whose_device_is_held_is_rebuilt_and_ready_again(gate: Gate) -> None:
     compiled: list[CompiledDetector] = []
 
     def compile_model() -> CompiledDetector:
@@ -229,12 +155,12 @@ def test_a_pool_whose_device_is_held_is_rebuilt_and_ready_again(gate: threading.
         bench.assert_complete()
         gate.set()
         wait_until(lambda: not pool.is_held, "the old requests have come to rest")
-        wait_until(lambda: not pool._left_behind, "and are let go")
+        wait_until(lambda: not pool._roster._left_behind, "and are let go")
     assert len(compiled) == 2
 
 
 def test_a_model_that_cannot_be_compiled_anew_leaves_the_pool_as_it_is(
-    gate: threading.Event, log_lines: list[str]
+    gate: Gate, log_lines: list[str]
 ) -> None:
     calls: list[float] = []
 
@@ -244,7 +170,7 @@ def test_a_model_that_cannot_be_compiled_anew_leaves_the_pool_as_it_is(
             raise ModelError("the file is gone")
         return compile_probe(gate)
 
-    with desk(compile_model, requests=2, timeout_s=0.15) as (bench, pool):
+    with desk(compile_model, requests=2, timeout_s=0.3) as (bench, pool):
         # Every request hangs: as many as there are, and no more.
         for number in range(pool.size + 1):
             bench.submit(level_frame(number, HANGS))
@@ -252,27 +178,31 @@ def test_a_model_that_cannot_be_compiled_anew_leaves_the_pool_as_it_is(
         wait_until(lambda: pool.parked == pool.size + 1, "all are parked")
         number += 1
         assert not pool.is_ready
-        assert not pool._free
+        assert not pool._roster._free
         assert len(calls) == 2
         assert any("the file is gone" in line for line in log_lines)
         gate.set()
         wait_until(lambda: pool.parked == 0, "the parked have come to rest")
-        wait_until(lambda: len(pool._free) == pool.size, "there are as many requests as before")
+        wait_until(
+            lambda: len(pool._roster._free) == pool.size, "there are as many requests as before"
+        )
         bench.submit(level_frame(number, FINE))
         assert bench.read_one() == FINE
         assert pool.is_ready
         bench.assert_complete()
 
 
-def test_the_pause_before_a_rebuild_grows_with_the_models_that_hang(gate: threading.Event) -> None:
+def test_the_pause_before_a_rebuild_grows_with_the_models_that_hang(gate: Gate) -> None:
     with desk(lambda: compile_probe(gate), requests=3, timeout_s=0.2) as (bench, pool):
-        before_s = pool._rebuild_pause_s()
+        before_s = pool._roster._rebuild_pause_s()
         bench.submit(level_frame(0, HANGS))
         bench.read_one()
         wait_until(lambda: pool.is_ready, "the pool is rebuilt")
-        assert pool._rebuild_pause_s() == 2 * before_s
+        assert pool._roster._rebuild_pause_s() == 2 * before_s
         gate.set()
-        wait_until(lambda: pool._rebuild_pause_s() == before_s, "the old model has come to rest")
+        wait_until(
+            lambda: pool._roster._rebuild_pause_s() == before_s, "the old model has come to rest"
+        )
 
 
 def test_a_request_whose_callback_has_not_returned_yet_can_be_used_again(tmp_path: Path) -> None:
@@ -313,11 +243,11 @@ class SlowStart(BoundRequest):
 
 
 def test_a_slow_start_is_not_taken_for_an_answer(
-    gate: threading.Event, monkeypatch: pytest.MonkeyPatch
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Detector(CompiledDetector):
-        def create_request(self) -> BoundRequest:
-            return SlowStart(self._compiled)
+        def create_request(self, pixels: Pixels | None = None) -> BoundRequest:
+            return SlowStart(self._compiled, pixels)
 
     def compile_model() -> CompiledDetector:
         plain = compile_probe(gate)
@@ -332,11 +262,12 @@ def test_a_slow_start_is_not_taken_for_an_answer(
         bench.assert_complete()
 
 
-def test_close_returns_though_requests_are_running(gate: threading.Event) -> None:
+def test_close_returns_though_requests_are_running(gate: Gate) -> None:
     with desk(lambda: compile_probe(gate), requests=3) as (bench, pool):
         for number in range(3):
             bench.submit(level_frame(number, HANGS))
-        assert pool.drain(0.05) == 3
+        assert pool.report("probe").requests == {"free": 0, "running": 3, "parked": 0}
+        wait_until(lambda: gate.comers == 2, "both threads of the device are held")
         started_at = time.monotonic()
         pool.close()
         assert time.monotonic() - started_at < 1.0
@@ -347,29 +278,15 @@ def test_close_returns_though_requests_are_running(gate: threading.Event) -> Non
         assert len(bench.delivered) == 0
 
 
-def test_close_wakes_a_dispatcher_that_waits_for_a_request(gate: threading.Event) -> None:
+def test_close_wakes_a_dispatcher_that_waits_for_a_request(gate: Gate) -> None:
     with desk(lambda: compile_probe(gate), requests=1) as (bench, pool):
         bench.submit(level_frame(0, HANGS))
         got: list[object] = []
         with running(lambda: got.append(pool.acquire())):
-            wait_until(lambda: len(pool._has_free._waiters) == 1, "it waits")  # type: ignore[attr-defined]  # to be sure that it is blocked
+            wait_until(lambda: len(pool._roster._has_free._waiters) == 1, "it waits")  # type: ignore[attr-defined]  # to be sure that it is blocked
             pool.close()
         assert got == [None]
         gate.set()
-
-
-def test_drain_waits_for_what_runs(gate: threading.Event) -> None:
-    with desk(lambda: compile_probe(gate), requests=3) as (bench, pool):
-        assert pool.drain(0) == 0
-        bench.submit(level_frame(0, HANGS))
-        bench.submit(level_frame(1, FINE))
-        assert bench.read_one() == FINE
-        assert pool.drain(0.05) == 1
-        left: list[int] = []
-        with running(lambda: left.append(pool.drain(10))):
-            gate.set()
-        assert left == [0]
-        assert bench.read_one() == HANGS
 
 
 def test_an_unused_request_can_be_given_back(tmp_path: Path) -> None:
@@ -407,12 +324,11 @@ def test_an_answer_that_cannot_be_handed_over_is_logged_and_nothing_dies(
     assert slot is not None
     pool.submit(slot, level_frame(0, FINE), 0)
     assert told.wait(5)
-    assert pool.drain(5) == 0
     pool.close()
     wait_until(lambda: any("the channel is full" in line for line in log_lines), "it is logged")
 
 
-def work_and_close(gate: threading.Event) -> list[Callable[[], object]]:
+def work_and_close(gate: Gate) -> list[Callable[[], object]]:
     """Let a pool meet everything; return weak references to what must not outlive it."""
     with desk(lambda: compile_probe(gate, is_wide=True), requests=3, timeout_s=0.2) as (
         bench,
@@ -427,14 +343,14 @@ def work_and_close(gate: threading.Event) -> list[Callable[[], object]]:
         return [weakref.ref(pool), weakref.ref(pool.detector)]
 
 
-def test_a_closed_pool_leaves_nothing_behind(gate: threading.Event) -> None:
+def test_a_closed_pool_leaves_nothing_behind(gate: Gate) -> None:
     known = work_and_close(gate)
     gc.collect()
     assert [ref() for ref in known] == [None, None]
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_one_delivery_each_whatever_fails_and_hangs(gate: threading.Event, seed: int) -> None:
+def test_one_delivery_each_whatever_fails_and_hangs(gate: Gate, seed: int) -> None:
     count = 60
     with desk(lambda: compile_probe(gate, is_wide=True), requests=4, timeout_s=0.4) as (
         bench,
@@ -451,3 +367,20 @@ def test_one_delivery_each_whatever_fails_and_hangs(gate: threading.Event, seed:
         bench.assert_complete()
     wrong = {n for n, answer in bench.answers.items() if answer != levels[n]}
     assert wrong == {5 + seed, 30, 10 + seed}
+
+
+def test_a_rest_waits_no_longer_than_it_may_for_a_device_that_hangs(gate: Gate) -> None:
+    with desk(lambda: compile_probe(gate, is_wide=True), requests=2, timeout_s=0.2) as (
+        bench,
+        pool,
+    ):
+        bench.submit(level_frame(0, HANGS))
+        assert isinstance(bench.read_one(), str)
+        pool.close()
+        pool.rest(0.05)
+        assert pool.is_held
+        free = [slot for slot in pool._roster._made if slot.is_idle()]
+        assert not free, "only what the device holds is left"
+        gate.set()
+        pool.rest(10)
+        assert pool._roster._made == []

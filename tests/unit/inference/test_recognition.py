@@ -13,6 +13,7 @@ from tests.builders import make_picture
 from tests.graphs import fixed_outputs, picture_parameter
 from tests.tiny_detectors import graph_detector, table
 from vidpipe.errors import ModelError
+from vidpipe.inference.describe import describe_model
 from vidpipe.inference.settings import InputSettings
 
 
@@ -114,3 +115,14 @@ def test_the_file_may_say_its_overlap_and_the_user_goes_before_it(tmp_path: Path
     graph.set_rt_info("0.6", ["model_info", "iou_threshold"])
     assert graph_detector(tmp_path, graph).describe()["iou"] == 0.6
     assert graph_detector(tmp_path, graph, iou=0.3).describe()["iou"] == 0.3
+
+
+@pytest.mark.parametrize("boxes_a_cell", [1, 3])
+@pytest.mark.parametrize("shape", [(-1, 3, -1, -1), (4, 3, 64, 96), (-1, -1, -1, -1)])
+def test_of_an_open_model_the_same_is_said_as_a_run_does(
+    tmp_path: Path, shape: tuple[int, ...], boxes_a_cell: int
+) -> None:
+    run = graph_detector(tmp_path, convolutional(shape, 85, boxes_a_cell))
+    use = describe_model(tmp_path / "tiny.xml").use
+    assert use is not None
+    assert (use.family, use.input_wh) == (run.describe()["family"], run.input_wh)

@@ -59,7 +59,7 @@ def test_a_file_is_compared_with_its_original(tmp_path: Path) -> None:
 
     assert before.agreement.found == (2, 2)
     assert after.agreement.found == (2, 0)
-    assert after.agreement.invented == (2, 4)
+    assert after.agreement.added == (2, 4)
     assert after.agreement.score_difference == pytest.approx(0.1)
     assert (before.accuracy, after.accuracy) == (1.0, 1.0)
     assert before.size_bytes != after.size_bytes > 0

@@ -293,6 +293,25 @@ def test_a_folder_may_hold_a_wheel(tmp_path: Path, index: PackageIndex, entry: Z
     assert hidden_in(cache) == []
 
 
+@pytest.mark.parametrize("part", ["", "models"])
+def test_a_copy_of_a_cache_may_stand_in(
+    tmp_path: Path, index: PackageIndex, entry: ZooEntry, remote: ZooEntry, part: str
+) -> None:
+    copy_wheel(index, tmp_path / "stick")
+    fetch_entry(entry, tmp_path / "first", mirror=Mirror(str(tmp_path / "stick")))
+    fetch_entry(remote, tmp_path / "first")
+    shutil.copytree(tmp_path / "first", tmp_path / "copy")
+    mirror = Mirror(str(tmp_path / "copy" / part))
+    for one in (entry, remote):
+        path = fetch_entry(one, tmp_path / "second", mirror=mirror)
+        assert path == model_file(one, tmp_path / "second")
+        assert is_fetched(one, tmp_path / "second")
+    assert index.requests == []
+    model_file(entry, tmp_path / "copy").write_text("damaged")
+    with pytest.raises(FetchError):
+        fetch_entry(entry, tmp_path / "third", mirror=mirror)
+
+
 def test_an_unknown_name_is_an_error_with_a_suggestion(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="did you mean person-ssdlite"):
         fetch_model("person-ssdlight", tmp_path)

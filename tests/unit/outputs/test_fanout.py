@@ -7,11 +7,14 @@ from contextlib import contextmanager
 import pytest
 
 from tests.builders import make_result
-from tests.fakes import RecordingSink
+from tests.fakes import FakeClock, RecordingSink
 from tests.threads import wait_until
 from vidpipe.errors import SinkError
+from vidpipe.events import EventKind
 from vidpipe.interfaces import Sink
+from vidpipe.outputs.archive import Archive
 from vidpipe.outputs.fanout import Fanout, SinkLane
+from vidpipe.outputs.storage import Storage, StoragePolicy
 from vidpipe.runtime.meters import StreamMeter
 from vidpipe.runtime.supervisor import ThreadGroup
 from vidpipe.types import NO_PICTURE, FrameResult, Overflow, Verdict
@@ -296,3 +299,61 @@ def test_abort_throws_away_what_waits_and_finishes_the_sinks() -> None:
         assert bench.events.rooms > rooms, "a chain that waits must hear of it"
     assert bench.events.settled == 4
     assert bench.meter.snapshot().sink_losses == {"video": 3, "wall": 3}
+
+
+def test_a_sink_whose_disk_is_full_rests_and_goes_on() -> None:
+    clock, free = FakeClock(), [10**10]
+    storage = Storage(
+        StoragePolicy(min_free_gb=1),
+        Archive("/x/{stream}.mp4", stream="gate"),
+        stream="gate",
+        clock=clock,
+        free=lambda _: free[0],
+    )
+    sink, events, meter = RecordingSink(), Events(), StreamMeter()
+    lane = SinkLane("video", sink, 8, Overflow.DROP_OLDEST, storage)
+    fanout = Fanout("gate", [lane], meter, events)
+    told: list[EventKind] = []
+    fanout.tell(lambda kind, _: told.append(kind))
+    threads = ThreadGroup()
+    fanout.start(threads)
+
+    def dealt_with() -> int:
+        return len(sink.results) + meter.snapshot().sink_losses.get("video", 0)
+
+    seen = []
+    for number, bytes_free in enumerate([10**10, 10**8, 10**9, 2 * 10**9]):
+        free[0] = bytes_free
+        clock.advance(2)
+        fanout.write(make_result(number))
+        wait_until(lambda: dealt_with() == number + 1, "the result is dealt with")  # noqa: B023 - called at once
+        seen.append(meter.snapshot().resting)
+    fanout.close()
+    assert threads.join(10) == []
+    assert seen == [(), ("video",), ("video",), ()]
+    assert sink.numbers == [0, 3]
+    assert meter.snapshot().sink_losses == {"video": 2}
+    assert told == [EventKind.DISK_LOW, EventKind.DISK_OK]
+    assert events.failures == []
+
+
+def test_a_recorded_source_fails_where_there_is_no_room() -> None:
+    storage = Storage(
+        StoragePolicy(min_free_gb=1),
+        Archive("/x/{stream}.mp4", stream="gate"),
+        stream="gate",
+        free=lambda _: 0,
+    )
+    events, meter = Events(), StreamMeter()
+    lane = SinkLane("video", RecordingSink(), 8, Overflow.BLOCK, storage)
+    fanout = Fanout("gate", [lane], meter, events)
+    threads = ThreadGroup()
+    fanout.start(threads)
+    for number in range(3):
+        fanout.write(make_result(number))
+    fanout.close()
+    assert threads.join(10) == []
+    assert [sink for _, sink, _ in events.failures] == ["video"]
+    assert "min_free_gb" in events.failures[0][2]
+    assert meter.snapshot().sink_losses == {"video": 3}
+    assert events.settled == 3

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -240,3 +240,18 @@ def test_a_killed_live_run_has_lost_no_line(tmp_path: Path) -> None:
     run = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False, cwd=ROOT)
     assert run.returncode == -signal.SIGKILL
     assert len(lines_of(path)) == 500
+
+
+def test_a_live_file_is_cut_at_the_boundaries_of_the_clock(tmp_path: Path) -> None:
+    sink = JsonlSink(
+        str(tmp_path / "{stream}-{start}.jsonl"), JsonlMode.APPEND, stream="gate", segment_s=600
+    )
+    begin = datetime(2026, 11, 30, 5, 9, 59, tzinfo=UTC)
+    for number in range(4):
+        moment = begin + timedelta(seconds=number / 2)
+        sink.write(make_result(frame=make_frame(number, time=moment)))
+    names = ["gate-20261130T050959Z.jsonl", "gate-20261130T051000Z.jsonl"]
+    assert sink.close() == [str(tmp_path / name) for name in names]
+    frames = [[line["frame"] for line in lines_of(tmp_path / name)] for name in names]
+    assert frames == [[0, 1], [2, 3]]
+    assert sink.close() == []

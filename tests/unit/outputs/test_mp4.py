@@ -12,7 +12,7 @@ import pytest
 
 from tests.builders import make_picture
 from vidpipe.errors import SinkError
-from vidpipe.outputs import mp4
+from vidpipe.outputs import growing
 from vidpipe.outputs.canvas import format_for, paint_picture
 from vidpipe.outputs.mp4 import Mp4File
 from vidpipe.types import ColorMatrix
@@ -137,7 +137,7 @@ def test_a_file_that_lost_frames_is_not_given_its_name(tmp_path: Path) -> None:
 def test_a_large_file_is_checked_by_its_index_and_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: int
 ) -> None:
-    monkeypatch.setattr(mp4, "_CHECKED_WHOLE_FRAMES", 5)
+    monkeypatch.setattr(growing, "_CHECKED_WHOLE_FRAMES", 5)
     file = new_file(tmp_path / "gate.mp4")
     write_lumas(file, [100] * 10)
     file.frame_count += missing

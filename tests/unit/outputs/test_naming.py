@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vidpipe.outputs.naming import open_temporary, path_from_template, publish
+from vidpipe.outputs.naming import claim_path, open_temporary, path_from_template, publish
 
 START = datetime(2026, 11, 30, 5, 0, 0, 123000, tzinfo=UTC)
 
@@ -98,3 +98,14 @@ def test_a_dangling_link_under_the_wanted_name_is_kept(tmp_path: Path) -> None:
     wanted.symlink_to(tmp_path / "nowhere.mp4")
     assert publish(temporary_with(wanted, "x"), wanted).name == "gate-2.mp4"
     assert wanted.is_symlink()
+
+
+def test_a_claimed_name_is_the_next_free_one_for_everybody(tmp_path: Path) -> None:
+    wanted = tmp_path / "out" / "gate.csv"
+    assert claim_path(wanted) == wanted
+    wanted.write_text("kept")
+    with ThreadPoolExecutor(8) as pool:
+        paths = set(pool.map(claim_path, [wanted] * 20))
+    assert paths == {wanted.with_name(f"gate-{number}.csv") for number in range(2, 22)}
+    assert all(path.read_text() == "" for path in paths)
+    assert wanted.read_text() == "kept"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 import threading
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -169,6 +169,17 @@ def test_a_segment_is_named_after_its_own_first_frame(tmp_path: Path) -> None:
         sink.write(make_result(frame=replace(frame, time=moment)))
     names = [Path(path).name for path in sink.close()]
     assert names == ["20261130T050000Z.mp4", "20261130T050001Z.mp4"]
+
+
+def test_a_live_stream_is_cut_at_the_boundaries_of_the_clock(tmp_path: Path) -> None:
+    sink = sink_to(tmp_path / "{start}.mp4", segment_s=600.0)
+    for number in range(40):
+        frame = result(number, is_live=True).frame
+        moment = datetime(2026, 11, 30, 5, 9, 59, tzinfo=UTC) + timedelta(seconds=number / 25)
+        sink.write(make_result(frame=replace(frame, time=moment)))
+    paths = sink.close()
+    assert [Path(path).name for path in paths] == ["20261130T050959Z.mp4", "20261130T051000Z.mp4"]
+    assert [len(times_of(path)) for path in paths] == [25, 15]
 
 
 def test_a_live_stream_starts_at_zero(tmp_path: Path) -> None:

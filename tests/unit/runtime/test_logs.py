@@ -11,7 +11,15 @@ from loguru import logger
 from tests.threads import wait_until
 from vidpipe.errors import UsageError
 from vidpipe.runtime import logs
-from vidpipe.runtime.logs import MASK, Logging, LogWriter, redact, register_secret
+from vidpipe.runtime.logs import (
+    FILE_ONLY,
+    MASK,
+    Logging,
+    LogWriter,
+    redact,
+    register_secret,
+    warn_plainly,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -187,6 +195,21 @@ def test_logging_writes_redacted_lines_to_both_places(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("logger_is_restored")
+@pytest.mark.usefixtures("logger_is_restored")
+def test_a_line_for_the_file_alone_is_not_written_to_stderr(tmp_path: Path) -> None:
+    lines: list[str] = []
+    file = tmp_path / "run.log"
+    with Logging(level="INFO", stderr=lines.append, file=file):
+        logger.bind(**{FILE_ONLY: True}).info("for the file")
+        logger.info("for both")
+    assert len(lines) == 1
+    assert "for both" in lines[0]
+    assert [line.split("INFO")[1].strip() for line in file.read_text().splitlines()] == [
+        "for the file",
+        "for both",
+    ]
+
+
 def test_a_log_file_grows_only_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logs, "_FILE_BYTES", 2000)
     file = tmp_path / "vidpipe.log"
@@ -213,3 +236,17 @@ def test_a_log_file_that_cannot_be_opened_is_a_fault_and_leaves_no_thread(tmp_pa
     with pytest.raises(UsageError, match=r"telemetry\.log_file"):
         Logging(level="INFO", stderr=lambda _: None, file=tmp_path / "file" / "vidpipe.log")
     assert threading.active_count() == before
+
+
+@pytest.mark.usefixtures("logger_is_restored")
+def test_a_command_without_a_log_says_each_warning_once_and_plainly() -> None:
+    lines: list[str] = []
+    warn_plainly(lines.append)
+    logger.info("read in 0.1 s")
+    for _ in range(2):
+        logger.warning("3 labels for {} classes: rtsp://bob:pw@cam", 80)
+    logger.bind(stream="gate").error("gone")
+    assert lines == [
+        f"vidpipe: 3 labels for 80 classes: rtsp://{MASK}@cam\n",
+        "vidpipe: gate: gone\n",
+    ]

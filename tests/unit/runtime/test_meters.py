@@ -6,11 +6,13 @@ from functools import partial
 
 import pytest
 
+from tests.fakes import FakeClock
 from tests.threads import running
-from vidpipe.runtime.meters import AGE_BOUNDS_S, AgeStats, StreamMeter
+from vidpipe.runtime.durations import DURATION_BOUNDS_S, Durations
+from vidpipe.runtime.meters import StreamMeter
 
 
-def ages(*values_s: float) -> AgeStats:
+def ages(*values_s: float) -> Durations:
     meter = StreamMeter()
     for age_s in values_s:
         meter.count_processed(age_s, 0)
@@ -72,7 +74,7 @@ def test_quantiles_are_right_to_within_a_bucket() -> None:
         exact = values[min(len(values) - 1, int(share * len(values)) - 1)]
         quantile = stats.quantile_s(share)
         assert quantile is not None
-        assert exact <= quantile <= exact * 1.16
+        assert exact / 1.1 <= quantile <= exact * 1.1
 
 
 def test_the_sum_of_the_ages_is_exact() -> None:
@@ -80,7 +82,7 @@ def test_the_sum_of_the_ages_is_exact() -> None:
     assert ages(0.25, 0.5, 1.0).count == 3
 
 
-@pytest.mark.parametrize("age_s", [0.0, -0.001, AGE_BOUNDS_S[0], 1e-9])
+@pytest.mark.parametrize("age_s", [0.0, -0.001, DURATION_BOUNDS_S[0], 1e-9])
 def test_the_youngest_fall_into_the_first_bucket(age_s: float) -> None:
     assert ages(age_s).counts[0] == 1
 
@@ -88,7 +90,7 @@ def test_the_youngest_fall_into_the_first_bucket(age_s: float) -> None:
 def test_ages_beyond_the_last_bound_are_counted() -> None:
     stats = ages(1e6)
     assert stats.counts[-1] == 1
-    assert stats.quantile_s(0.5) == AGE_BOUNDS_S[-1]
+    assert stats.quantile_s(0.5) == DURATION_BOUNDS_S[-1]
 
 
 def test_ages_between_two_snapshots_can_be_told() -> None:
@@ -135,3 +137,30 @@ def test_the_sum_holds_at_every_moment() -> None:
             is_over.set()
     assert meter.snapshot().captured == 12000
     assert meter.snapshot().in_flight == 0
+
+
+def test_a_stream_is_active_from_its_first_capture_to_its_last_result(clock: FakeClock) -> None:
+    meter = StreamMeter(_clock=clock)
+    clock.advance(5.0)
+    assert meter.snapshot().active_s == 0.0
+    meter.count_captured()
+    clock.advance(2.0)
+    meter.count_processed(2.0, 0)
+    meter.count_captured()
+    clock.advance(1.5)
+    meter.count_passed()
+    clock.advance(60.0)
+    meter.count_captured()
+    assert meter.snapshot().active_s == 3.5
+
+
+def test_what_is_printed_of_counters_is_short() -> None:
+    meter = StreamMeter()
+    meter.count_captured()
+    meter.count_captured()
+    meter.count_processed(0.1, 3)
+    text = "StreamStats(captured=2, processed=1, passed=0, in_flight=1, detections=3"
+    assert repr(meter.snapshot()) == f"{text})"
+    meter.count_dropped("age")
+    told = f"{text.replace('in_flight=1', 'in_flight=0')}, dropped={{'age': 1}})"
+    assert repr(meter.snapshot()) == told

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import random
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,10 +11,11 @@ import pytest
 from tests.builders import make_frame
 from tests.fakes import FakeClock, FakePool
 from tests.threads import running, wait_until
+from vidpipe.interfaces import RequestSlot
 from vidpipe.runtime.meters import StreamMeter
 from vidpipe.scheduling.dispatch import Dispatcher, DispatchPolicy
 from vidpipe.scheduling.lanes import LanePolicy
-from vidpipe.types import Overflow, PassedFrame, StreamEnd
+from vidpipe.types import Frame, Overflow, PassedFrame, StreamEnd
 
 BLOCK = LanePolicy(4, Overflow.BLOCK)
 NEWEST = LanePolicy(2, Overflow.DROP_OLDEST, max_age_s=0.5)
@@ -25,7 +28,7 @@ class Bench:
         self.clock = clock
         self.pool = FakePool(requests)
         self.emitted: list[PassedFrame | StreamEnd] = []
-        self.dispatcher = Dispatcher(self.pool, self.emitted.append, clock)
+        self.dispatcher = Dispatcher(self.emitted.append, clock)
         self.meters: dict[str, StreamMeter] = {}
         self._counts: dict[str, int] = {}
 
@@ -51,6 +54,9 @@ class Bench:
             taken.append(self.dispatcher.put(frame))
         return taken
 
+    def run(self) -> None:
+        self.dispatcher.run(self.pool)
+
     @property
     def submitted(self) -> list[tuple[str, int, int]]:
         return [(s.frame.stream, s.frame.number, s.sequence) for s in list(self.pool.submitted)]
@@ -60,7 +66,7 @@ class Bench:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        with running(self.dispatcher.run):
+        with running(self.run):
             try:
                 yield
             finally:
@@ -77,21 +83,21 @@ def test_what_waits_is_dispatched_in_order_and_then_the_end_follows(bench: Bench
     bench.add()
     bench.put(count=3)
     bench.dispatcher.close()
-    bench.dispatcher.run()  # returns by itself
+    bench.run()  # returns by itself
     assert bench.submitted == [("gate", 0, 0), ("gate", 1, 1), ("gate", 2, 2)]
     assert bench.emitted == [StreamEnd("gate", 3)]
 
 
 def test_a_closed_dispatcher_without_streams_returns_and_keeps_no_credit(bench: Bench) -> None:
     bench.dispatcher.close()
-    bench.dispatcher.run()
+    bench.run()
     assert bench.pool._credits._value == 100
 
 
 def test_the_run_ends_with_the_pool(bench: Bench) -> None:
     bench.add()
     bench.pool.close()
-    bench.dispatcher.run()
+    bench.run()
     assert bench.submitted == []
 
 
@@ -129,7 +135,7 @@ def test_a_stream_that_is_added_while_closing_has_ended(bench: Bench) -> None:
     bench.dispatcher.close()
     bench.add()
     assert bench.put() == [False]
-    bench.dispatcher.run()
+    bench.run()
     assert bench.emitted == [StreamEnd("gate", 0)]
 
 
@@ -222,7 +228,7 @@ def test_a_blocked_producer_is_woken_and_told(bench: Bench, way: str) -> None:
 def test_abort_drops_what_waits_and_ends_the_run_though_windows_are_full(bench: Bench) -> None:
     bench.add(window=1)
     bench.put(count=4)
-    with running(bench.dispatcher.run):
+    with running(bench.run):
         bench.wait_for(1)
         bench.dispatcher.abort()  # nobody will ever release the frame that is out
     assert bench.meters["gate"].snapshot().dropped == {"stop": 3}
@@ -241,7 +247,7 @@ def test_nothing_slips_in_while_aborting(clock: FakeClock, seed: int) -> None:
             pass
         refused.set()
 
-    with running(bench.dispatcher.run, produce):
+    with running(bench.run, produce):
         bench.wait_for(1)
         bench.dispatcher.abort()
         assert refused.wait(5)
@@ -255,7 +261,7 @@ def test_frames_that_are_not_due_keep_their_place_without_a_request(bench: Bench
     bench.add(detect_fps=5, lane=LanePolicy(20, Overflow.BLOCK))
     bench.put(count=11)
     bench.dispatcher.close()
-    bench.dispatcher.run()
+    bench.run()
     assert bench.submitted == [("gate", 0, 0), ("gate", 5, 5), ("gate", 10, 10)]
     passed = [item for item in bench.emitted if isinstance(item, PassedFrame)]
     assert [(item.frame.number, item.sequence) for item in passed] == [
@@ -284,6 +290,141 @@ def test_streams_share_the_pool_by_weight(clock: FakeClock) -> None:
     bench.put("dock", 100)
     bench.pool._credits.release(200)
     bench.dispatcher.close()
-    bench.dispatcher.run()
+    bench.run()
     first = [stream for stream, _, _ in bench.submitted[:80]]
     assert first.count("gate") == pytest.approx(60, abs=2)
+
+
+class GatheringPool(FakePool):
+    """A pool that starts frames by ``size`` at once, or when told to; never at a time."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(100)
+        self._batch_size = size
+        self._gathered: list[int] = []
+        self.batches: list[list[int]] = []
+        self.patience_s = 60.0
+        self._due_at = 0.0
+
+    def submit(self, slot: RequestSlot, frame: Frame, sequence: int) -> None:
+        super().submit(slot, frame, sequence)
+        if not self._gathered:
+            self._due_at = time.monotonic() + self.patience_s
+        self._gathered.append(frame.number)
+        if len(self._gathered) == self._batch_size:
+            self.flush()
+
+    def flush_in_s(self) -> float | None:
+        return self._due_at - time.monotonic() if self._gathered else None
+
+    def flush(self) -> None:
+        self.batches.append(self._gathered)
+        self._gathered = []
+
+
+def gathering(clock: FakeClock, size: int) -> tuple[Bench, GatheringPool]:
+    bench = Bench(clock)
+    pool = bench.pool = GatheringPool(size)
+    return bench, pool
+
+
+def test_a_batch_is_started_at_once_when_every_window_is_full(clock: FakeClock) -> None:
+    bench, pool = gathering(clock, 8)
+    bench.add(window=3)
+    bench.put(count=4)
+    with bench.running():
+        wait_until(lambda: pool.batches == [[0, 1, 2]], "nothing more can come")
+        bench.dispatcher.release("gate")
+        wait_until(lambda: pool.batches == [[0, 1, 2], [3]], "nor now")
+
+
+def test_a_batch_is_started_at_once_when_the_last_stream_has_ended(clock: FakeClock) -> None:
+    bench, pool = gathering(clock, 8)
+    bench.add("gate")
+    bench.add("dock")
+    bench.put("gate", 2)
+    with bench.running():
+        bench.dispatcher.end("gate")
+        wait_until(lambda: len(bench.emitted) == 1, "the other one may still bring something")
+        assert pool.batches == []
+        bench.dispatcher.end("dock")
+        wait_until(lambda: pool.batches == [[0, 1]], "nothing more can come")
+
+
+def test_a_batch_waits_no_longer_than_its_patience(clock: FakeClock) -> None:
+    bench, pool = gathering(clock, 8)
+    pool.patience_s = 0.01
+    bench.add()
+    bench.put(count=2)
+    with bench.running():
+        wait_until(lambda: pool.batches == [[0, 1]], "both are started")
+
+
+def test_full_batches_are_not_started_twice(clock: FakeClock) -> None:
+    bench, pool = gathering(clock, 4)
+    bench.add(lane=LanePolicy(20, Overflow.BLOCK))
+    bench.put(count=10)
+    bench.dispatcher.close()
+    bench.run()
+    assert pool.batches == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_stream_that_moves_between_two_pools_loses_nothing(clock: FakeClock, seed: int) -> None:
+    rng = random.Random(seed)
+    bench = Bench(clock)
+    other = FakePool(1000)
+    bench.pool._credits.release(900)
+    bench.add("gate", window=1000)
+    bench.add("dock", window=1000)
+
+    def produce(stream: str) -> None:
+        for _ in range(200):
+            assert bench.put(stream) == [True]
+
+    def run_other() -> None:
+        bench.dispatcher.run(other, 1)
+
+    with running(bench.run, run_other):
+        with running(lambda: produce("gate"), lambda: produce("dock")):
+            for _ in range(20):
+                moved = len(bench.pool.submitted) + len(other.submitted) + rng.randrange(15)
+                wait_until(
+                    lambda least=moved: (  # type: ignore[misc]  # a default in a lambda
+                        len(bench.pool.submitted) + len(other.submitted) >= min(least, 400)
+                    ),
+                    "some frames went",
+                )
+                bench.dispatcher.move(rng.randrange(2))
+        bench.dispatcher.close()
+    for stream in ("gate", "dock"):
+        went = [s for pool in (bench.pool, other) for s in pool.submitted]
+        of_stream = sorted(s.sequence for s in went if s.frame.stream == stream)
+        assert of_stream == list(range(200))
+        assert all(s.sequence == s.frame.number for s in went)
+    assert len(bench.emitted) == 2
+
+
+def test_a_stream_that_is_added_after_a_move_is_on_the_new_route(clock: FakeClock) -> None:
+    bench = Bench(clock)
+    other = FakePool(10)
+    bench.dispatcher.move(1)
+    bench.add()
+    bench.put()
+    bench.dispatcher.close()
+    bench.run()
+    bench.dispatcher.run(other, 1)
+    assert bench.submitted == []
+    assert [s.frame.number for s in other.submitted] == [0]
+
+
+def test_nothing_moves_to_a_loop_that_may_have_ended(clock: FakeClock) -> None:
+    bench = Bench(clock)
+    other = FakePool(10)
+    bench.add()
+    bench.put()
+    bench.dispatcher.close()
+    bench.dispatcher.run(other, 1)
+    bench.dispatcher.move(1)
+    bench.run()
+    assert [s.frame.number for s in bench.pool.submitted] == [0]

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -14,6 +16,7 @@ from vidpipe.interfaces import Reader
 from vidpipe.runtime.meters import StreamMeter
 from vidpipe.sources.capture import Capture, CapturePolicy
 from vidpipe.sources.connection import Backoff
+from vidpipe.sources.vitals import Vitals
 from vidpipe.types import Decoded, Frame, SourceInfo, StreamState
 
 LIVE = make_source(is_live=True)
@@ -186,16 +189,17 @@ def test_a_live_stream_that_is_down_keeps_its_error_until_it_is_up_again() -> No
 
 
 def test_a_dead_camera_is_mentioned_now_and_then(clock: FakeClock, log_lines: list[str]) -> None:
-    class Ticking(FakeClock):
-        def __call__(self) -> float:
-            self.now_s += 1.0
-            return self.now_s
+    bench = Bench(*[LOST] * 200, clock=clock, policy=policy(is_live=True))
+    opened = bench._open
 
-    bench = Bench(*[LOST] * 200, clock=Ticking(), policy=policy(is_live=True))
+    def slow() -> Reader:
+        clock.advance(1.0)
+        return opened()
+
+    bench.capture._open_reader = slow
     bench.run()
     mentions = sum(str(LOST) in line for line in log_lines)
     assert 3 <= mentions <= 5
-    assert clock.now_s == 0.0
 
 
 def test_the_rests_grow_and_begin_anew_after_a_success() -> None:
@@ -377,3 +381,194 @@ def test_a_full_lane_holds_the_capture_and_loses_nothing() -> None:
         assert bench.capture.report().state is StreamState.LIVE
         gate.set()
     assert [frame.number for frame in bench.frames] == list(range(10))
+
+
+class HangingReader(FakeReader):
+    """Gives what it has, then holds its reader until it is let go, and gives one picture more."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(decoded(count + 1), LIVE)
+        self.left = count
+        self.lets_go = threading.Event()
+        self.closed = threading.Event()
+
+    def read(self) -> Decoded | None:
+        if not self.left:
+            self.lets_go.wait()
+        self.left -= 1
+        return super().read()
+
+    def close(self) -> None:
+        super().close()
+        self.closed.set()
+
+
+QUICK = CapturePolicy(
+    "gate", is_live=True, backoff=NO_REST, open_timeout_s=0.02, read_timeout_s=0.1
+)
+
+
+def test_a_read_that_never_returns_is_given_up_and_the_camera_opened_again() -> None:
+    hanging = HangingReader(2)
+    bench = Bench(hanging, reader(3, info=LIVE), policy=QUICK, clock=time.monotonic)
+    bench.capture.run()
+    assert [frame.epoch for frame in bench.frames] == [0, 0, 1, 1, 1]
+    assert [frame.number for frame in bench.frames] == [0, 1, 2, 3, 4]
+    states = [move.state for move in bench.capture.moves()]
+    assert states[:4] == ["connecting", "live", "stalled", "backing-off"]
+    assert not hanging.is_closed
+    assert bench.capture.is_held
+    hanging.lets_go.set()
+    assert hanging.closed.wait(10.0)  # by the thread that was left behind
+    wait_until(lambda: not bench.capture.is_held, "nothing is left behind")
+    assert len(bench.frames) == 5
+    assert bench.meter.snapshot().captured == 5
+
+
+def test_an_open_that_never_returns_is_given_up_and_closed_when_it_does() -> None:
+    late, lets_go = reader(3, info=LIVE), threading.Event()
+    bench = Bench(reader(2, info=LIVE), policy=QUICK, clock=time.monotonic)
+    opened = bench._open
+    calls = iter([True])
+
+    def stubborn() -> Reader:
+        if next(calls, False):
+            lets_go.wait()
+            return late
+        return opened()
+
+    bench.capture._open_reader = stubborn
+    with running(bench.capture.run):
+        wait_until(lambda: len(bench.frames) == 2, "the second opening")
+    lets_go.set()
+    wait_until(lambda: late.is_closed, "the late one is closed")
+    assert len(bench.frames) == 2
+
+
+def test_a_close_that_never_returns_is_given_up_too() -> None:
+    lets_go = threading.Event()
+
+    class Sticky(FakeReader):
+        def close(self) -> None:
+            lets_go.wait()
+            super().close()
+
+    sticky = Sticky([*decoded(2), LOST], LIVE)
+    bench = Bench(sticky, reader(3, info=LIVE), policy=QUICK, clock=time.monotonic)
+    bench.capture.run()
+    assert [frame.epoch for frame in bench.frames] == [0, 0, 1, 1, 1]
+    lets_go.set()
+    wait_until(lambda: sticky.is_closed, "it is closed by the thread that was left behind")
+
+
+def test_reads_that_hang_are_not_piled_up_without_end() -> None:
+    hanging = [HangingReader(1) for _ in range(20)]
+    slow = replace(QUICK, backoff=Backoff(0.1, 0.1))
+    bench = Bench(*hanging, policy=slow, clock=time.monotonic)
+    with running(bench.capture.run):
+        wait_until(
+            lambda: "hang in native code" in (bench.capture.report().error or ""), "it stops"
+        )
+        opened = bench.opened
+        bench.capture.stop()
+    assert opened == 4
+    for one in hanging[: bench.opened]:
+        one.lets_go.set()
+
+
+def test_a_reader_that_hears_something_is_not_given_up() -> None:
+    class Patient(HangingReader):
+        @property
+        def vitals(self) -> Vitals:
+            return Vitals(heard_at=time.monotonic() + 1000.0)
+
+    patient = Patient(1)
+    bench = Bench(patient, policy=QUICK, clock=time.monotonic)
+    with running(bench.capture.run):
+        wait_until(lambda: len(bench.frames) == 1, "the first picture")
+        patient.closed.wait(1.0)
+        assert bench.capture.report().state is StreamState.LIVE
+        bench.capture.stop()
+        patient.lets_go.set()
+
+
+def test_pictures_thrown_away_as_damaged_are_counted_and_numbered() -> None:
+    class Damaged(FakeReader):
+        def __init__(self) -> None:
+            super().__init__(decoded(3), LIVE)
+            self.vitals = Vitals()
+
+        def read(self) -> Decoded | None:
+            self.vitals.discarded += 2
+            return super().read()
+
+    bench = Bench(Damaged(), policy=policy(is_live=True))
+    assert [frame.number for frame in bench.run()] == [2, 5, 8]
+    assert bench.meter.snapshot().dropped == {"error": 6}
+
+
+@pytest.mark.parametrize("cause", [SourceCause.AUTHENTICATION, SourceCause.NOT_FOUND])
+def test_what_somebody_must_put_right_has_failed_and_is_tried_again(cause: SourceCause) -> None:
+    bench = Bench(SourceError("no", cause), reader(1, info=LIVE), policy=policy(is_live=True))
+    assert len(bench.run()) == 1
+    states = [move.state for move in bench.capture.moves()]
+    assert states[:4] == ["connecting", "failed", "connecting", "live"]
+
+
+def test_a_camera_that_repeats_itself_is_said_to_be_frozen_once(
+    clock: FakeClock, log_lines: list[str]
+) -> None:
+    seen: list[bool] = []
+
+    class Still(FakeReader):
+        def read(self) -> Decoded | None:
+            clock.advance(1.0)
+            seen.append(bench.capture.report().is_frozen)
+            return super().read()
+
+    still = Still(decoded(60, rate_fps=1.0), LIVE)
+    frozen = CapturePolicy(
+        "gate", is_live=True, backoff=NO_REST, read_timeout_s=1000.0, frozen_s=30.0
+    )
+    bench = Bench(still, clock=clock, policy=frozen)
+    assert len(bench.run()) == 60
+    assert seen.index(True) == 31
+    assert sum("WARNING" in line and "frozen" in line for line in log_lines) == 1
+
+
+def test_what_queued_during_the_opening_is_not_fresh(clock: FakeClock) -> None:
+    class Burst(FakeReader):
+        def read(self) -> Decoded | None:
+            if len(bench.frames) >= 20:
+                clock.advance(0.04)
+            return super().read()
+
+    patient = replace(policy(is_live=True), open_timeout_s=1000.0)
+    bench = Bench(Burst(decoded(30), LIVE), clock=clock, policy=patient)
+    opened = bench._open
+
+    def slow() -> Reader:
+        clock.advance(2.0)
+        return opened()
+
+    bench.capture._open_reader = slow
+    frames = bench.run()
+    assert frames[0].captured_at == 0.0
+    assert frames[10].captured_at == pytest.approx(0.4)
+    assert frames[-1].captured_at == pytest.approx(2.4)
+
+
+@pytest.mark.parametrize(
+    ("has_pts", "rate_fps", "told"),
+    [(True, 25.0, 0), (False, 25.0, "25 frames a"), (False, 1.0, "1 frame a"), (True, 1.0, 0)],
+)
+def test_missing_timestamps_are_told_only_where_they_are_missing(
+    log_lines: list[str], rate_fps: float, told: str | int, *, has_pts: bool
+) -> None:
+    # A package's source needn't say a time base, though its frames have their times.
+    info = replace(make_source(), time_base=None, rate_fps=rate_fps)
+    frames = [one if has_pts else replace(one, pts_s=None) for one in decoded(2)]
+    Bench(FakeReader(frames, info)).run()
+    warned = [line for line in log_lines if "no timestamps" in line]
+    assert len(warned) == bool(told)
+    assert not told or f" {told} second" in warned[0]

@@ -17,7 +17,6 @@ from vidpipe.sources.connection import (
     is_timeout,
     probe_endpoint,
     require_resolvable,
-    with_credentials,
 )
 
 
@@ -63,21 +62,6 @@ def test_an_impossible_address_is_refused_without_its_password(url: str) -> None
         endpoint_of(url)
     assert caught.value.cause is SourceCause.FORMAT
     assert "secret" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("username", "password", "url"),
-    [
-        ("bob", "p@s/s%:#?", "rtsp://bob:p%40s%2Fs%25%3A%23%3F@cam:1/x?a=b"),
-        ("bob", None, "rtsp://bob@cam:1/x?a=b"),
-        (None, "pw", "rtsp://:pw@cam:1/x?a=b"),
-        (None, None, "rtsp://old:o%40d@cam:1/x?a=b"),
-    ],
-)
-def test_raw_credentials_are_encoded_into_the_address(
-    username: str | None, password: str | None, url: str
-) -> None:
-    assert with_credentials("rtsp://old:o%40d@cam:1/x?a=b", username, password) == url
 
 
 def test_a_listening_port_is_reachable_and_a_closed_one_refuses() -> None:
@@ -172,3 +156,19 @@ def test_every_failure_gives_advice_and_hides_the_password(cause: SourceCause) -
 def test_an_endpoint_is_written_as_in_an_address() -> None:
     assert str(Endpoint("::1", 80)) == "[::1]:80"
     assert str(Endpoint("cam", 80)) == "cam:80"
+
+
+@pytest.mark.parametrize(
+    ("cause", "attempt", "rest_s"),
+    [
+        (SourceCause.LOST, 0, 0.5),
+        (SourceCause.LOST, 50, 30.0),
+        (SourceCause.AUTHENTICATION, 0, 60.0),
+        (SourceCause.NOT_FOUND, 2, 2.0),
+        (SourceCause.NOT_FOUND, 3, 60.0),
+    ],
+)
+def test_what_somebody_must_put_right_is_tried_seldom(
+    cause: SourceCause, attempt: int, rest_s: float
+) -> None:
+    assert Backoff(0.5, 30.0).rest_s(cause, attempt, 1.0) == rest_s

@@ -496,3 +496,16 @@ def test_a_real_clip_that_was_cut_is_reported(tmp_path: Path) -> None:
     frames, error, _ = read_all(part)
     assert len(frames) == 268
     assert "promises 377 frames, 268 could be read" in str(error)
+
+
+@pytest.mark.parametrize("thread_count", [1, 2, 4])
+@pytest.mark.parametrize("name", ["first.mp4", "first.mkv"])
+@pytest.mark.parametrize("b_frames", ["0", "2"])
+def test_the_last_pictures_are_read_where_the_sound_comes_first(
+    tmp_path: Path, name: str, b_frames: str, thread_count: int
+) -> None:
+    spec = ClipSpec(frames=30, encoder={"bf": b_frames}, with_sound=0.1, is_sound_first=True)
+    path = write_clip(tmp_path / name, spec)
+    reader = open_file(path, limits=VideoLimits(thread_count=thread_count))
+    assert read_to_the_end(reader) == 30
+    reader.close()

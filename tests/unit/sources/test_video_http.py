@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.clips import ClipSpec, write_clip
+from vidpipe.config.address import with_credentials
 from vidpipe.errors import SourceCause, SourceError
 from vidpipe.sources.addresses import open_network
-from vidpipe.sources.connection import with_credentials
 from vidpipe.sources.declared import VideoLimits
 from vidpipe.types import SourceKind
 

@@ -8,10 +8,10 @@ import time
 import pytest
 
 from tests.rtsp import has_rtsp_server, rtsp_server
+from vidpipe.config.address import with_credentials
 from vidpipe.errors import SourceCause, SourceError
 from vidpipe.interfaces import Reader
 from vidpipe.sources.addresses import open_network
-from vidpipe.sources.connection import with_credentials
 from vidpipe.sources.declared import VideoLimits
 
 LIMITS = VideoLimits(open_timeout_s=5.0, read_timeout_s=1.0)

@@ -13,7 +13,14 @@ import pytest
 from tests.clips import scene_bgr
 from vidpipe.errors import SourceCause, SourceError
 from vidpipe.pixels import bgr_from_picture
-from vidpipe.sources.webcam import WebcamReader, device_path, open_webcam
+from vidpipe.sources.webcam import (
+    CameraMode,
+    WebcamReader,
+    camera_mode,
+    device_path,
+    open_webcam,
+    set_mode,
+)
 from vidpipe.types import SourceKind
 
 PROPERTIES = {
@@ -29,8 +36,10 @@ class FakeCamera:
 
     def __init__(self, *pictures: Any, properties: dict[int, float] | None = None) -> None:
         self.pictures = list(pictures)
-        self.properties = PROPERTIES if properties is None else properties
+        self.properties = dict(PROPERTIES if properties is None else properties)
         self.releases = 0
+        self.asked: list[int] = []
+        self.refuses: tuple[float, ...] = ()
 
     def isOpened(self) -> bool:  # noqa: N802 - OpenCV's name
         return True
@@ -40,6 +49,13 @@ class FakeCamera:
 
     def get(self, propId: int, /) -> float:  # noqa: N803 - OpenCV's name
         return self.properties.get(propId, 0.0)
+
+    def set(self, propId: int, value: float, /) -> bool:  # noqa: N803 - OpenCV's name
+        self.asked.append(propId)
+        is_known = propId in self.properties
+        if is_known and value not in self.refuses:
+            self.properties[propId] = value
+        return is_known
 
     def release(self) -> None:
         self.releases += 1
@@ -164,3 +180,30 @@ def test_opencv_says_nothing_on_standard_error() -> None:
     )
     run = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     assert run.stderr == ""
+
+
+def test_an_address_says_what_a_camera_is_to_be_set_to() -> None:
+    address = "device:/dev/video2?size=1280x720&fps=12.5&format=mjpg&backend=any"
+    assert device_path(address) == Path("/dev/video2")
+    assert camera_mode(address) == CameraMode((1280, 720), 12.5, "MJPG", cv2.CAP_ANY)
+    assert camera_mode("device:0") == CameraMode()
+
+
+@pytest.mark.parametrize(
+    "query", ["size=big", "size=1", "fps=fast", "format=x", "backend=dos", "zoom=2", "size", "&"]
+)
+def test_a_mode_that_is_not_understood_is_refused(query: str) -> None:
+    with pytest.raises(SourceError, match="size=1280x720") as caught:
+        camera_mode(f"device:0?{query}")
+    assert caught.value.cause is SourceCause.FORMAT
+
+
+def test_the_format_is_set_first_and_what_the_camera_does_otherwise_is_told() -> None:
+    camera = FakeCamera()
+    mode = CameraMode((1280, 720), 15.0, "YUYV")
+    assert set_mode(camera, mode) == []
+    assert camera.asked[0] == cv2.CAP_PROP_FOURCC
+    assert camera.properties[cv2.CAP_PROP_FRAME_WIDTH] == 1280.0
+    stubborn = FakeCamera()
+    stubborn.refuses = (15.0, float(int.from_bytes(b"YUYV", "little")))
+    assert set_mode(stubborn, mode) == ["format mjpg", "fps 30"]

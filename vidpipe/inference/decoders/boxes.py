@@ -89,19 +89,27 @@ def corners_of_centres(boxes: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def in_pixels(
-    boxes: Output, input_wh: tuple[int, int], all_boxes: Callable[[], Output]
+    boxes: Output, input_wh: tuple[int, int], all_places: Callable[[], Output]
 ) -> NDArray[np.float64]:
     """Return boxes (K, 4) in pixels, whether the model counts in pixels or in fractions.
 
     Exports to TensorFlow count in fractions of the input. They are told by all boxes of a picture,
-    since one alone may be small: in pixels, some reach across the picture.
+    since one alone may be small: in pixels, some lie across the picture.
 
     Args:
-        boxes: (K, 4), x and y in turn.
+        boxes: (K, 4), x and y in turn; a place first.
         input_wh: The model's input.
-        all_boxes: Returns the coordinates of all boxes, asked for only in doubt.
+        all_places: Returns the places of all boxes, asked for only in doubt. No sizes: of boxes
+            without an object these are many times the picture's.
     """
     given = as_float64(boxes)
-    if not (given <= _LARGEST_FRACTION).all() or not (all_boxes() <= _LARGEST_FRACTION).all():
+    if (given[:, :2] > _LARGEST_FRACTION).any() or (all_places() > _LARGEST_FRACTION).any():
         return given
     return given * (*input_wh, *input_wh)
+
+
+def corners_in_pixels(
+    boxes: Output, input_wh: tuple[int, int], all_centres: Callable[[], Output]
+) -> NDArray[np.float64]:
+    """Return (K, 4) corners in pixels of boxes (K, 4) by centre and size; see `in_pixels`."""
+    return corners_of_centres(in_pixels(boxes, input_wh, all_centres))

@@ -35,7 +35,8 @@ from vidpipe.inference.decoders.family import (
 )
 from vidpipe.inference.decoders.grid import is_open, likely_strides
 from vidpipe.inference.decoders.matched import Candidates, Match, MatchedFamily
-from vidpipe.inference.decoders.ultralytics import named_classes, unfit_task
+from vidpipe.inference.decoders.ultralytics import is_finished, named_classes, unfit_task
+from vidpipe.inference.modelapi import is_rtdetr
 from vidpipe.inference.settings import Color, InputRecipe
 
 _BOX = 4
@@ -67,7 +68,9 @@ def _match_lists(signature: Signature) -> Match | None:
     real = [i for i in lists if i not in whole]
     if (len(specs), len(boxes), len(whole), len(real)) != (3, 1, 1, 1):
         return None
-    return Match((whole[0], boxes[0], real[0]), _read_lists, None)
+    # Others answer such lists, too, with pixels of their own.
+    is_certain = _two(signature.outputs[boxes[0]].shape)[0] == _QUERIES
+    return Match((whole[0], boxes[0], real[0]), _read_lists, None, is_certain)
 
 
 def _match_logits(signature: Signature) -> Match | None:
@@ -90,7 +93,7 @@ def _match_logits(signature: Signature) -> Match | None:
 
 
 def _match_table(signature: Signature) -> Match | None:
-    if len(signature.outputs) != 1:
+    if len(signature.outputs) != 1 or is_finished(signature):
         return None
     rows, columns = _two(signature.outputs[0].shape)
     if columns is None or columns <= _BOX:
@@ -100,9 +103,10 @@ def _match_table(signature: Signature) -> Match | None:
     if any(likely_strides(rows, columns, signature.picture_wh, count) for count in (1, 3)):
         return None
     count = columns - _BOX
-    is_stated = "rtdetr" in signature.metadata.get("description", "").lower().replace("-", "")
-    is_told = not is_open(rows, signature.picture_wh) and columns not in _OTHERS_ROWS
-    is_certain = is_told or (is_stated and named_classes(signature) in (None, count))
+    # Tables of other lengths are as well a transformer's tokens, or maps of depth.
+    is_told = rows == _QUERIES and columns not in _OTHERS_ROWS
+    is_named = is_rtdetr(signature.metadata) and named_classes(signature) in (None, count)
+    is_certain = is_named or (is_told and not is_open(rows, signature.picture_wh))
     return Match((0,), partial(_read_table, class_count=count), count, is_certain)
 
 

@@ -16,7 +16,14 @@ from vidpipe.inference.decoders.boxes import in_pixels
 from vidpipe.inference.decoders.family import DecodeRule, Output, Signature
 from vidpipe.inference.decoders.grid import is_open, likely_strides
 from vidpipe.inference.decoders.matched import Candidates, Match, MatchedFamily
-from vidpipe.inference.decoders.ultralytics import RECIPE, SIZE_WH, only_table, unfit_task
+from vidpipe.inference.decoders.ultralytics import (
+    RECIPE,
+    SIZE_WH,
+    is_finished,
+    only_table,
+    unfit_task,
+)
+from vidpipe.inference.modelapi import is_rtdetr
 
 _BOX, _SCORE, _CLASS, _ROW = 4, 4, 5, 6
 
@@ -25,9 +32,9 @@ def _match(signature: Signature) -> Match | str:
     unfit = unfit_task(signature)
     if unfit is not None:
         return unfit
-    is_stated = any(
-        signature.metadata.get(key, "").strip().lower() == "true" for key in ("end2end", "nms")
-    )
+    is_stated = is_finished(signature)
+    if is_rtdetr(signature.metadata) and not is_stated:
+        return "its file says that it is an RT-DETR"
     index = only_table(signature)
     if isinstance(index, str):
         return index

@@ -13,7 +13,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from vidpipe.inference.decoders.boxes import corners_of_centres
-from vidpipe.inference.decoders.family import DecodeRule, Output, Signature, as_float64
+from vidpipe.inference.decoders.family import (
+    DecodeRule,
+    Output,
+    Signature,
+    as_float64,
+    can_be,
+)
 from vidpipe.inference.decoders.matched import Candidates, Match, MatchedFamily
 from vidpipe.inference.settings import InputRecipe
 
@@ -23,6 +29,8 @@ _OBJECT_POWER, _CLASS_POWER = 0.6, 0.4
 
 
 def _match(signature: Signature) -> Match | str:
+    if len(signature.inputs) > 1:
+        return f"it has {len(signature.inputs)} inputs, not one"
     if len(signature.outputs) != 1:
         return f"it has {len(signature.outputs)} outputs, not one"
     shape = signature.outputs[0].shape
@@ -32,6 +40,8 @@ def _match(signature: Signature) -> Match | str:
     if planes is None or planes <= _BEFORE_CLASSES:
         return "its output has no planes for objectness, box and classes"
     cells = tuple(None if side is None else -(-side // _STRIDE) for side in signature.picture_wh)
+    if not can_be(cells, (width, height)):
+        return f"its output has {width}x{height} cells, not {cells[0]}x{cells[1]} of 16 pixels"
     return Match(
         used=(0,),
         read=_read,

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from numbers import Integral, Real
+from types import NoneType
 from typing import Any, cast
 
 from vidpipe.errors import InferenceError, ModelError, PluginError
 from vidpipe.inference.decoders.family import Decoder, DecodeRule, Family, Output, Signature
 from vidpipe.inference.geometry import Geometry
+from vidpipe.inference.settings import InputRecipe
 from vidpipe.runtime.logs import redact
 from vidpipe.runtime.plugins import FAMILIES, load_plugin, plugin_names
 from vidpipe.types import Detections
+
+_MEMBERS: dict[str, tuple[type, ...]] = {
+    "needs": (str,),
+    "recipe": (InputRecipe,),
+    "input_wh": (tuple,),
+    "labels": (tuple,),
+}
+"""What the members of a `Family` are that are no methods."""
+
+_ANSWERS: dict[str, tuple[type, ...]] = {
+    "iou": (Real,),
+    "background_id": (Integral, NoneType),
+    "class_count": (Integral, NoneType),
+    "mismatch": (str, NoneType),
+}
+"""What its methods answer."""
 
 
 def offered_families(name: str) -> tuple[Family, ...]:
@@ -41,7 +60,10 @@ class PluginFamily:
         """Ask the plugin."""
         with _translated(self.name):
             value = getattr(self._family, key)
-        return self._guarded(value) if callable(value) else value
+        if key not in _MEMBERS and callable(value):
+            return self._guarded(key, value)
+        self._require(key, value, _MEMBERS)
+        return value
 
     def decoder(self, signature: Signature, rule: DecodeRule) -> Decoder:
         """Return the plugin's decoder, with its answers looked at."""
@@ -57,12 +79,24 @@ class PluginFamily:
 
         return checked
 
-    def _guarded(self, method: Callable[..., Any]) -> Callable[..., Any]:
+    def _guarded(self, key: str, method: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:
             with _translated(self.name):
-                return method(*arguments)
+                value = method(*arguments)
+            self._require(key, value, _ANSWERS)
+            return value
 
         return call
+
+    def _require(self, key: str, value: object, kinds: Mapping[str, tuple[type, ...]]) -> None:
+        """Refuse what no family says.
+
+        Raises:
+            ModelError: It is of a wrong type.
+        """
+        if not isinstance(value, kinds.get(key, object)):
+            kind = type(value).__name__
+            raise ModelError(f"the plugin {self.name} failed: its {key} is a {kind}")
 
 
 @contextmanager

@@ -49,6 +49,8 @@ _ROLES = {
     "count": ("num_detections", f"{_TFLITE}:3"),
 }
 
+_BOX_NAMES = frozenset(_ROLES["boxes"])
+
 _ALL_SCORES = ("detection_multiclass_scores", "raw_detection_scores")
 """Further outputs of the API's second version, with a column a class and one of the background."""
 
@@ -131,9 +133,14 @@ class TfOdFamily:
         return raw if isinstance(raw, str) else None
 
     def is_certain(self, signature: Signature) -> bool:
-        """Trust names, anchors in the file, or four outputs of the right shapes."""
-        del signature
-        return True
+        """Trust names, anchors in the file, or four outputs of the right shapes.
+
+        Without the names, whole numbers among them are as well another detector's with the
+        suppression inside, such as YOLO-NAS; its boxes are others.
+        """
+        finished = _finished(signature)
+        is_named = finished is None or signature.outputs[finished.boxes].names & _BOX_NAMES
+        return bool(is_named) or all(_is_real(spec) for spec in signature.outputs)
 
     def decoder(self, signature: Signature, rule: DecodeRule) -> Decoder:
         """Return the decoder of the finished outputs, or of the raw heads."""

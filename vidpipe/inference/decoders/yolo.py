@@ -15,8 +15,7 @@ from functools import partial
 from vidpipe.inference.decoders.boxes import (
     best_of_columns,
     best_of_rows,
-    corners_of_centres,
-    in_pixels,
+    corners_in_pixels,
 )
 from vidpipe.inference.decoders.family import DecodeRule, Output, Signature
 from vidpipe.inference.decoders.grid import is_open, likely_strides
@@ -85,15 +84,14 @@ def _read(
     if is_by_row:
         rows = outputs[0][0]
         index, ids, scores = best_of_rows(rows[:, _BOX : _BOX + class_count], rule.confidence)
-        chosen, coordinates = rows[index, :_BOX], rows[:, :_BOX]
+        chosen, centres = rows[index, :_BOX], rows[:, :2]
     else:
         table = outputs[0][0]
         index, ids, scores = best_of_columns(table[_BOX : _BOX + class_count], rule.confidence)
-        chosen, coordinates = table[:_BOX].take(index, axis=1).T, table[:_BOX]
+        chosen, centres = table[:_BOX].take(index, axis=1).T, table[:2]
     if not len(index):
         return None
-    boxes = in_pixels(chosen, rule.input_wh, lambda: coordinates)
-    return Candidates(corners_of_centres(boxes), scores, ids)
+    return Candidates(corners_in_pixels(chosen, rule.input_wh, lambda: centres), scores, ids)
 
 
 FAMILY = MatchedFamily(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from vidpipe.inference.decoders.boxes import best_objects, corners_of_centres, in_pixels
+from vidpipe.inference.decoders.boxes import best_objects, corners_in_pixels
 from vidpipe.inference.decoders.family import DecodeRule, Output, Signature
 from vidpipe.inference.decoders.grid import is_open, likely_strides
 from vidpipe.inference.decoders.matched import Candidates, Match, MatchedFamily
@@ -38,6 +38,8 @@ def _match(signature: Signature) -> Match | str:
     _, rows, columns = signature.outputs[index].shape or (None, None, None)
     if columns is None or columns <= _BEFORE_CLASSES:
         return "its output has no rows of at least six"
+    if rows is not None and rows <= columns:
+        return "its output has no more boxes than numbers a box"
     strides = likely_strides(rows, columns, signature.picture_wh, _BOXES_A_CELL)
     count = classes_among(signature, columns - _BEFORE_CLASSES)
     return Match(
@@ -55,8 +57,8 @@ def _read(outputs: Sequence[Output], rule: DecodeRule, *, class_count: int) -> C
     index, ids, scores = best_objects(rows, class_count, rule.confidence)
     if not len(index):
         return None
-    boxes = in_pixels(rows[index, :_BOX], rule.input_wh, lambda: rows[:, :_BOX])
-    return Candidates(corners_of_centres(boxes), scores, ids)
+    boxes = corners_in_pixels(rows[index, :_BOX], rule.input_wh, lambda: rows[:, :2])
+    return Candidates(boxes, scores, ids)
 
 
 FAMILY = MatchedFamily(

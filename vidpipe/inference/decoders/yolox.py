@@ -32,6 +32,8 @@ from vidpipe.inference.settings import Anchor, Color, InputRecipe, Resize
 _BOX = 4
 _BEFORE_CLASSES = 5
 _EXPONENTIAL = "Exp"
+_NANODETS_COLUMNS, _COCO = 32, 80
+"""NanoDet has a class for each column beyond these; classes of COCO are rarely a chance."""
 
 
 def _match(signature: Signature) -> Match | str:
@@ -49,6 +51,7 @@ def _match(signature: Signature) -> Match | str:
     if strides_of(rows, signature.picture_wh) is None and not is_open(rows, signature.picture_wh):
         return not_cells(rows, signature.picture_wh)
     count = columns - _BEFORE_CLASSES
+    is_nanodets = columns > _NANODETS_COLUMNS and count != _COCO
     strides = likely_strides(rows, columns, signature.picture_wh)
     return Match(
         used=(index,),
@@ -57,6 +60,7 @@ def _match(signature: Signature) -> Match | str:
         # With unusual maps, six columns are as well those of finished rows.
         is_certain=strides is not None
         and (strides in STANDARD or count > 1)
+        and not is_nanodets
         and not is_ultralytics(signature),
         is_remote=is_ultralytics(signature),
     )

@@ -1,1 +1,1 @@
-"""A package that adds to vidpipe a source of pictures and an output of CSV."""
+"""A package that adds to vidpipe a source of pictures, an output of CSV, a family of models."""

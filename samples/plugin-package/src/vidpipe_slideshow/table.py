@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 from typing import TextIO
 
-from vidpipe import FrameResult, SinkError, SinkRequest
+from vidpipe import FrameResult, SinkError, SinkRequest, claim_path
 
 _KEYS = {"path", "delimiter"}
 _HEADER = ["stream", "frame", "pts", "label", "score", "x1", "y1", "x2", "y2"]
@@ -44,8 +44,9 @@ class CsvSink:
         """
         try:
             if self._file is None:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = self._path.open("x", encoding="utf-8", newline="")
+                # No file of an earlier run is ever replaced: the next free name is taken.
+                self._path = claim_path(self._path)
+                self._file = self._path.open("w", encoding="utf-8", newline="")
                 csv.writer(self._file, delimiter=self._delimiter).writerow(_HEADER)
             csv.writer(self._file, delimiter=self._delimiter).writerows(_rows(result))
         except OSError as exc:

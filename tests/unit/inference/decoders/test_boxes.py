@@ -7,6 +7,7 @@ from vidpipe.inference.decoders.boxes import (
     best_objects,
     best_of_columns,
     best_of_rows,
+    corners_in_pixels,
     corners_of_centres,
     in_pixels,
 )
@@ -68,3 +69,12 @@ def test_fractions_become_pixels_only_if_all_boxes_are_such() -> None:
     np.testing.assert_allclose(in_pixels(box, (64, 32), lambda: box), [[32, 16, 96, 32]])
     np.testing.assert_allclose(in_pixels(box, (64, 32), lambda: far), box)
     np.testing.assert_allclose(in_pixels(far, (64, 32), lambda: box), far)
+
+
+def test_the_places_of_boxes_tell_fractions_and_their_sizes_do_not() -> None:
+    # In a small input, boxes without an object are several times as large as the picture.
+    rows = np.array([[0.5, 0.5, 0.25, 0.5], [0.9, 0.9, 3.5, 0.1], [np.nan, 0, 0, 0]], np.float32)
+    found = corners_in_pixels(rows[:1], (64, 32), lambda: rows[:, :2])
+    np.testing.assert_allclose(found, [[24, 8, 40, 24]])
+    found = corners_in_pixels(rows[1:2], (64, 32), lambda: rows[:, :2])
+    np.testing.assert_allclose(found, [[-54.4, 27.2, 169.6, 30.4]], rtol=1e-5)

@@ -45,6 +45,31 @@ def test_the_file_may_say_that_its_rows_are_finished(tmp_path: Path) -> None:
     assert detector.describe()["family"] == "yolo-e2e"
 
 
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        (57, {"task": "pose", "names": "{0: 'person'}", "args": "{'batch': 1, 'nms': True}"}),
+        (38, {"task": "segment", "args": '{"nms": "True"}'}),
+        (6, {"task": "detect", "end2end": "True", "names": "['a', 'b']"}),
+    ],
+)
+def test_the_file_may_say_that_its_export_has_resolved_overlap(
+    tmp_path: Path, columns: int, said: dict[str, str]
+) -> None:
+    graph = fixed_outputs({"output0": table(300, columns, {})}, shape=(1, 3, 640, 640))
+    for key, text in said.items():
+        graph.set_rt_info(text, ["framework", key])
+    assert graph_detector(tmp_path, graph).describe()["family"] == "yolo-e2e"
+
+
+def test_the_file_may_say_that_it_is_another_detector_with_six_columns(tmp_path: Path) -> None:
+    graph = fixed_outputs({"output0": table(300, 6, {})}, shape=(1, 3, 640, 640))
+    said = {"description": "Ultralytics rtdetr-l model", "task": "detect", "names": "['a', 'b']"}
+    for key, text in said.items():
+        graph.set_rt_info(text, ["framework", key])
+    assert graph_detector(tmp_path, graph).describe()["family"] == "rt-detr"
+
+
 @pytest.mark.parametrize("task", ["obb", "classify"])
 def test_another_task_is_refused_by_its_name(tmp_path: Path, task: str) -> None:
     graph = fixed_outputs({"output0": table(10, 6, {})}, shape=(1, 3, 64, 64))

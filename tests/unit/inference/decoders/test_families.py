@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -71,6 +72,13 @@ def test_auto_tells_every_kind_of_export(title: str) -> None:
         [(1, 1000)],
         [(1, 3, 640, 640), (1, 1000)],
         [(1, 8400, 5), (1, 8400, 85)],
+        # Darknet's YOLOv4 in ONNX; segmentation, heat maps, plates and classes as maps.
+        [(1, 10647, 1, 4), (1, 10647, 80)],
+        [(1, 21, 640, 640)],
+        [(1, 17, 64, 48)],
+        [(1, 88, 1, 1)],
+        [(1, 1000, 1, 1)],
+        [(1, 255, 20, 20)],
         [None],
         [],
     ],
@@ -93,6 +101,8 @@ def test_what_fits_nothing_is_told_what_each_family_needs(shapes: list[Shape | N
         ((1, None, 6), (640, 640), "yolo-e2e or yolov5 or yolox or rt-detr"),
         ((1, 3549, 85), (None, None), "yolov5 or yolox"),
         ((1, 300, 7), (640, 640), "ssd or rt-detr"),
+        # A NanoDet of one class, or a YOLOX of 28.
+        ((1, 8500, 33), (640, 640), "yolox or nanodet"),
     ],
 )
 def test_what_stays_ambiguous_is_refused_with_the_choices(
@@ -103,6 +113,24 @@ def test_what_stays_ambiguous_is_refused_with_the_choices(
     text = str(caught.value)
     assert all(name in text.partition("(decoder:")[2] for name in choices.split(" or "))
     assert "model gate: its outputs (out0 [" in text
+
+
+@pytest.mark.parametrize(
+    ("shapes", "family"),
+    [
+        ([(1, 256, 256)], "rt-detr"),  # a map of depth
+        ([(1, 197, 768)], "rt-detr"),  # a transformer's tokens
+        ([(1, 100, 4), (1, 100), (1, 100)], "rt-detr"),  # an SSD with its suppression inside
+        ([(1, 1), (1, 100, 4), (1, 100), (1, 100)], "tf-od"),  # YOLO-NAS likewise
+    ],
+)
+def test_a_resemblance_is_no_proof(shapes: list[Shape], family: str) -> None:
+    shown = signature(*shapes)
+    whole = replace(shown.outputs[-1], element_type="i64")
+    shown = replace(shown, outputs=(*shown.outputs[:-1], whole))
+    with pytest.raises(ModelError) as caught:
+        choose_family("auto", shown, "gate")
+    assert family in str(caught.value).partition("decoder: ")[2]
 
 
 @pytest.mark.parametrize("shape", [(None, 7), (1, 200, 7)])
@@ -150,6 +178,12 @@ def test_the_user_may_name_a_family_that_auto_would_not_guess() -> None:
     assert choose_family("ssd", signature((None, 7)), "m").name == "ssd"
 
 
+@pytest.mark.parametrize("decoder", [family.name for family in FAMILIES if family.name != "yolo"])
+def test_a_name_does_not_make_a_model_what_it_is_not(decoder: str) -> None:
+    with pytest.raises(ModelError, match=f"decoder {decoder} doesn't fit: "):
+        choose_family(decoder, signature((1, 84, 8400)), "m")
+
+
 @pytest.mark.parametrize(
     ("decoder", "said"),
     [("sdd", "did you mean ssd"), ("zzz", "there are auto"), ("tf-od", "doesn't fit")],
@@ -157,3 +191,18 @@ def test_the_user_may_name_a_family_that_auto_would_not_guess() -> None:
 def test_a_wrong_name_is_an_error_that_helps(decoder: str, said: str) -> None:
     with pytest.raises(ModelError, match=said):
         choose_family(decoder, signature((1, 1, 200, 7)), "m")
+
+
+def test_a_named_decoder_that_the_shapes_speak_against_is_warned_of(log_lines: list[str]) -> None:
+    head = HEADS["yolox"][1].signature()
+    assert choose_family("nanodet", head, "m").name == "nanodet"
+    (line,) = log_lines
+    assert line.startswith("WARNING {} model m: decoder nanodet was asked for, but its outputs (")
+    assert "are those of yolox" in line
+
+
+@pytest.mark.parametrize("title", list(HEADS))
+def test_the_right_decoder_may_be_named_without_a_word(title: str, log_lines: list[str]) -> None:
+    family, head = HEADS[title]
+    assert choose_family(family, head.signature(), "m").name == family
+    assert log_lines == []

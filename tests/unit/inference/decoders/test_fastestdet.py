@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from tests.builders import make_picture
 from tests.tiny_detectors import found_by, tiny_detector
+from vidpipe.inference.decoders.family import Signature, TensorSpec
+from vidpipe.inference.decoders.fastestdet import FAMILY
 
 
 def maps() -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
@@ -31,3 +34,11 @@ def test_it_is_stretched(tmp_path: Path) -> None:
     about = detector.describe()
     assert (about["iou"], about["input"]["resize"]) == (0.45, "stretch")
     assert (about["input"]["color"], about["input"]["scale"]) == ("bgr", [255.0] * 3)
+
+
+def test_a_model_that_takes_two_inputs_is_none() -> None:
+    spec = TensorSpec(frozenset({"in"}), (1, 3, 352, 352), "f32")
+    out = TensorSpec(frozenset({"out"}), (1, 85, 22, 22), "f32")
+    one = Signature((spec,), (out,), picture_wh=(352, 352))
+    assert FAMILY.mismatch(one) is None
+    assert FAMILY.mismatch(replace(one, inputs=(spec, spec))) == "it has 2 inputs, not one"

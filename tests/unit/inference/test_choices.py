@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.graphs import saved, ssd_rows
+from vidpipe.inference.choices import override_lines, override_records
+from vidpipe.inference.model import compile_detector
+from vidpipe.inference.settings import DetectorSettings, Precision, PropertyValue
+
+ROW = [0, 1, 0.9, 0, 0, 1, 1]
+
+
+def records(tmp_path: Path, **settings: object) -> dict[str, dict[str, object]]:
+    path = saved(ssd_rows([ROW]), tmp_path)
+    detector = compile_detector(path, DetectorSettings("gate", **settings))  # type: ignore[arg-type] # by name
+    return override_records(detector)
+
+
+def test_without_overrides_nothing_is_asked(tmp_path: Path) -> None:
+    assert records(tmp_path) == {}
+
+
+def test_what_the_hint_alone_would_choose_is_found_out(tmp_path: Path) -> None:
+    alone = compile_detector(saved(ssd_rows([ROW]), tmp_path), DetectorSettings("gate")).answers()
+    found = records(tmp_path, threads=1, is_pinned=True)
+    assert found == {
+        "threads": {
+            "value": 1,
+            "hint": "throughput",
+            "chosen": alone["inference_num_threads"],
+            "runtime": "1",
+        },
+        "pinning": {"value": True, "hint": "throughput", "chosen": "False", "runtime": "True"},
+    }
+
+
+def test_properties_and_precision_are_overrides_too(tmp_path: Path) -> None:
+    properties: dict[str, PropertyValue] = {"CPU_DENORMALS_OPTIMIZATION": True}
+    found = records(tmp_path, precision=Precision.F32, properties=properties)
+    assert list(found) == ["precision", "properties.CPU_DENORMALS_OPTIMIZATION"]
+    assert found["properties.CPU_DENORMALS_OPTIMIZATION"]["runtime"] == "True"
+
+
+@pytest.mark.parametrize(
+    ("value", "chosen", "runtime", "words"),
+    [
+        (4, "2", "4", "num_streams: hint latency would choose 2; 4 is kept"),
+        (4, "2", "3", "would choose 2; 4 is kept, but the device made 3 of it"),
+        (4, "4", "4", "num_streams: 4 is what hint latency would choose anyway"),
+        (4, None, None, "num_streams: 4 is kept, in place of what hint latency would choose"),
+    ],
+)
+def test_an_override_is_told_with_the_hint(
+    value: int, chosen: str | None, runtime: str | None, words: str
+) -> None:
+    record = {"value": value, "hint": "latency", "chosen": chosen, "runtime": runtime}
+    (line,) = override_lines("gate", {"num_streams": record})
+    assert line.startswith("model gate: num_streams: ")
+    assert line.endswith(words.removeprefix("num_streams: "))

@@ -1,0 +1,1 @@
+"""Measuring a configuration on its own sources and model: ``vidpipe bench``."""

@@ -1,0 +1,1 @@
+"""The HTTP server: health, metrics, and what every stream is doing."""

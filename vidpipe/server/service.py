@@ -1,0 +1,214 @@
+"""The server's life: on a thread and a loop of its own, beside a run that it never disturbs.
+
+Guarantees:
+    * no signal handler is installed;
+    * whatever fails here is logged, and the run goes on;
+    * ``stop`` takes no longer than it is given, whoever is connected.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+import uvicorn
+from loguru import logger
+
+from vidpipe.config.schema import ServerConfig
+from vidpipe.runtime.logs import redact, trace_of
+from vidpipe.runtime.supervisor import ThreadGroup
+from vidpipe.server.access import Access, Role
+from vidpipe.server.connection import BoundedConnection
+from vidpipe.server.health import health_pages
+from vidpipe.server.listening import listen, shown
+from vidpipe.server.metrics import metric_pages
+from vidpipe.server.pages import application
+from vidpipe.server.streams import stream_pages
+from vidpipe.telemetry.overview import Overview
+from vidpipe.telemetry.recent import Recent
+
+_SAMPLE_S = 1.0
+_STOP_S = 1.0
+_IDLE_S = 5
+_HEAD_BYTES = 16_384
+_LOGGERS = ("uvicorn.error", "asyncio")
+_ROLES = {"viewer": Role.VIEWER, "operator": Role.OPERATOR}
+
+
+class HttpServer:
+    """Answers about one run; ``start`` and ``stop`` once each, ``show`` whenever there is a run."""
+
+    def __init__(self, config: ServerConfig) -> None:
+        """Take the address and the tokens; nothing is opened yet."""
+        self._config = config
+        self._recent = Recent()
+        self._threads = ThreadGroup(_log_death)
+        self._socket: socket.socket | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._has_begun = threading.Event()
+        self._access = Access(list(_tokens(config)))
+        recent = self._recent
+        pages = [*health_pages(recent), *metric_pages(recent), *stream_pages(recent)]
+        self._uvicorn = uvicorn.Server(
+            uvicorn.Config(
+                application(pages, self._access),
+                http=BoundedConnection,
+                ws="none",
+                loop="asyncio",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                h11_max_incomplete_event_size=_HEAD_BYTES,
+                timeout_keep_alive=_IDLE_S,
+            )
+        )
+
+    @property
+    def url(self) -> str:
+        """Where it answers, once it has started."""
+        assert self._socket is not None
+        host, port = self._socket.getsockname()[:2]
+        return f"http://{shown(host, port)}"
+
+    def show(self, overview: Overview) -> None:
+        """Answer about this run from now on."""
+        self._recent.show(overview)
+
+    def start(self) -> None:
+        """Listen, and answer from now on.
+
+        Raises:
+            UsageError: The address can't be used; the message names the key.
+        """
+        config = self._config
+        self._socket = listen(config.host, config.port, may_leave_machine=bool(self._access.tokens))
+        address = self.url
+        # Held by no native call, but a stop must not depend on it.
+        self._threads.spawn("vp-http", self._run, may_hang=True)
+        logger.info("the server listens on {}", address)
+
+    def stop(self, timeout_s: float = _STOP_S) -> None:
+        """End the answers under way and every connection, within so many seconds."""
+        self._has_begun.wait(timeout_s)
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has died before
+                self._loop.call_soon_threadsafe(self._begin_stop, timeout_s / 2)
+        for name in self._threads.join(timeout_s):
+            logger.warning("{} didn't end in time and is left behind", name)
+        if self._socket is not None:
+            self._socket.close()
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        finally:
+            self._has_begun.set()
+
+    async def _serve(self) -> None:
+        assert self._socket is not None
+        self._loop = asyncio.get_running_loop()
+        self._loop.set_exception_handler(_log_loop_error)
+        self._has_begun.set()
+        with _logs_forwarded():
+            sampling = asyncio.create_task(self._sample())
+            try:
+                await self._uvicorn.serve([self._socket])
+            finally:
+                sampling.cancel()
+                self._cut_all()
+                await asyncio.sleep(0)  # the transports' last callbacks
+
+    async def _sample(self) -> None:
+        """Move the window of the rates on."""
+        has_failed = False
+        while True:
+            try:
+                self._recent.sample()
+            except Exception as exc:  # noqa: BLE001 - the boundary of a stage
+                if not has_failed:
+                    logger.error("the run can't be read (said once): {}", trace_of(exc))
+                has_failed = True
+            await asyncio.sleep(_SAMPLE_S)
+
+    def _begin_stop(self, grace_s: float) -> None:
+        assert self._loop is not None
+        self._uvicorn.should_exit = True
+        self._loop.call_later(grace_s, self._cut_all)
+
+    def _cut_all(self) -> None:
+        """Wait for nobody any more."""
+        self._uvicorn.force_exit = True
+        for connection in list(self._uvicorn.server_state.connections):
+            if isinstance(connection, BoundedConnection):
+                connection.cut_off()
+
+
+@contextmanager
+def serving(config: ServerConfig) -> Iterator[Callable[[Overview], None]]:
+    """Serve while the ``with`` lasts; yield what shows a run.
+
+    Raises:
+        UsageError: The address can't be used; the message names the key.
+    """
+    server = HttpServer(config)
+    server.start()
+    try:
+        yield server.show
+    finally:
+        server.stop()
+
+
+def _tokens(config: ServerConfig) -> Iterator[tuple[Role, bytes]]:
+    """Yield what is presented for each role; an empty token, as of an unset variable, is none."""
+    for one in config.tokens:
+        token = one.token.get_secret_value().strip().encode("utf-8", "surrogatepass")
+        if token:
+            yield _ROLES[one.role], token
+
+
+class _Forward(logging.Handler):
+    """Sends what uvicorn and asyncio log our way: bounded, redacted, and never to stderr itself.
+
+    What uvicorn says is about clients, which may go on all day; failures are logged by the guard.
+    """
+
+    def emit(self, record: logging.LogRecord) -> None:
+        level = "WARNING" if record.name == "asyncio" else "DEBUG"
+        text = record.getMessage()
+        if record.exc_info and record.exc_info[1]:
+            text += f": {record.exc_info[1]!r}"
+        logger.log(level, "http: {}", redact(text))
+
+
+@contextmanager
+def _logs_forwarded() -> Iterator[None]:
+    handler = _Forward()
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    before = [(one.propagate, one.level) for one in loggers]
+    for one in loggers:
+        one.addHandler(handler)
+        one.propagate = False
+        one.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        for one, (propagate, level) in zip(loggers, before, strict=True):
+            one.removeHandler(handler)
+            one.propagate = propagate
+            one.setLevel(level)
+
+
+def _log_loop_error(_: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+    """Log what asyncio can't tell anybody, such as a connection for which no file is left."""
+    error = context.get("exception")
+    logger.warning("http: {}: {}", context.get("message"), redact(repr(error)))
+
+
+def _log_death(name: str, exc: BaseException) -> None:
+    logger.error("the server has died ({}); the run goes on without: {}", name, trace_of(exc))

@@ -1,0 +1,33 @@
+"""What a reader can tell of itself beside its pictures, for those that watch over it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+
+@dataclass(slots=True)
+class Vitals:
+    """Signs of life; written by the reader's thread, read by any.
+
+    Attributes:
+        heard_at: Monotonic seconds at which data of the video last came.
+        discarded: Pictures that were decoded and thrown away because they were damaged; whoever
+            counts them sets it back to 0, on the reader's thread.
+        skipped: Packets that were not decoded, because the configuration wants fewer pictures.
+        clock_repeats: Pictures in a row, up to the last one, whose timestamp stood still.
+    """
+
+    heard_at: float = 0.0
+    discarded: int = 0
+    skipped: int = 0
+    clock_repeats: int = 0
+
+
+@runtime_checkable
+class HasVitals(Protocol):
+    """A reader that tells."""
+
+    @property
+    def vitals(self) -> Vitals:
+        """Its signs of life, kept up to date."""

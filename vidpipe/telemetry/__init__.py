@@ -1,0 +1,1 @@
+"""What can be seen of a run from outside, for the terminal and the server alike."""
