@@ -121,6 +121,18 @@ def test_a_value_that_the_device_refuses_is_found_before_the_run(
     assert not (tmp_path / "compiled").exists()
 
 
+def test_a_stretched_model_that_is_to_fit_its_streams_is_found(tmp_path: Path) -> None:
+    model = saved(ssd_rows([[0, 1, 0.9, 0, 0, 1, 1]]), tmp_path)
+    config = {
+        "models": {"tiny": {"path": model.name, "input": {"fit": "streams"}}},
+        "streams": [{"id": "a", "source": "synthetic:blank?size=64x64&frames=5"}],
+    }
+    done = vidpipe("check", write_config(tmp_path, config), "--json", cwd=tmp_path)
+    assert done.code == 1, done.err
+    (tiny,) = json.loads(done.out)["models"]
+    assert "trained on stretched ones" in tiny["error"]
+
+
 def test_why_a_model_fails_stands_below_the_table(tmp_path: Path) -> None:
     (tmp_path / "bad.xml").write_text("no model")
     (tmp_path / "bad.bin").write_text("")

@@ -18,6 +18,7 @@ from vidpipe.config.model import ModelConfig
 from vidpipe.config.schema import Config
 from vidpipe.config.stream import StreamConfig
 from vidpipe.errors import ModelError, VidpipeError
+from vidpipe.inference.aspect import require_letterbox
 from vidpipe.inference.catalogue import find_model
 from vidpipe.inference.devices import check_values
 from vidpipe.inference.layers import place
@@ -170,6 +171,8 @@ def _model_report(config: Config, name: str) -> ModelReport:
         detector = read_detector(path, detector_settings(name, model))
         placement = place(detector)
         check_values(detector.settings)
+        if model.input.fit == "streams":
+            require_letterbox(detector.recipe, name)
     except VidpipeError as exc:
         return ModelReport(name, str(model.path or model.zoo), str(exc))
     width, height = detector.rule.input_wh

@@ -170,5 +170,5 @@ def test_an_interrupt_comes_through(tmp_path: Path) -> None:
 
 def test_without_nncf_it_is_told_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "nncf", None)
-    with pytest.raises(UsageError, match=r"pip install 'vidpipe\[quantize\]'"):
+    with pytest.raises(UsageError, match=r"pip install '\.\[quantize\]'"):
         require_quantizer()
