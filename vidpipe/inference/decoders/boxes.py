@@ -16,6 +16,9 @@ Best: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp], Output]
 _LARGEST_FRACTION = 2.0
 """Boxes in fractions of the input may reach a little out of it; in pixels none is so small."""
 
+_WORD = 8
+"""Bytes, and so truth values, in a 64-bit word."""
+
 MOST_GROWTH = 20.0
 """A box is never exp(20) times its cell; more would overflow."""
 
@@ -52,9 +55,14 @@ def best_of_rows(scores: Output, confidence: float) -> Best:
 
 def rows_above(scores: Output, confidence: float) -> NDArray[np.intp]:
     """Return the rows, ascending, that have a score of at least the confidence in (N, C)."""
-    hits = np.flatnonzero(scores >= confidence)
+    columns = scores.shape[1]
+    is_above = np.ascontiguousarray(scores >= confidence).reshape(-1)
+    if columns % _WORD == 0:
+        # Eight answers at a glance: few are true, and looking for them takes half of the time.
+        is_above, columns = is_above.view(np.uint64) != 0, columns // _WORD
+    hits = is_above.nonzero()[0]
     if len(hits):
-        hits //= scores.shape[1]
+        hits //= columns
         hits = hits[np.concatenate(([True], hits[1:] != hits[:-1]))]
     return hits
 
