@@ -102,5 +102,5 @@ def test_a_sweep_of_which_nothing_could_be_measured_is_still_drawn() -> None:
 
 def test_without_matplotlib_it_is_told_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "mpl", None)
-    with pytest.raises(UsageError, match=r"pip install 'vidpipe\[bench\]'"):
+    with pytest.raises(UsageError, match=r"pip install '\.\[bench\]'"):
         require_charts()
