@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
+from tests.listening import listening
 from vidpipe.inference.catalogue import RemoteFile
 
 
@@ -132,28 +132,10 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-class _Quiet(ThreadingHTTPServer):
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: clients that go away are what is tested."""
-
-
 @contextmanager
 def serving_files(certificate: Path | None = None) -> Iterator[FileServer]:
     """Serve until the block ends; with a certificate and its key in one file, by https."""
     server = FileServer("")
-    listener = _Quiet(("127.0.0.1", 0), type("Handler", (_Handler,), {"served": server}))
-    server.url = f"http://127.0.0.1:{listener.server_address[1]}"
-    if certificate is not None:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate)
-        listener.socket = context.wrap_socket(listener.socket, server_side=True)
-        server.url = server.url.replace("http://127.0.0.1", "https://localhost")
-    thread = threading.Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    handler = type("Handler", (_Handler,), {"served": server})
+    with listening(handler, server.closing, certificate) as server.url:
         yield server
-    finally:
-        server.closing.set()
-        listener.shutdown()
-        listener.server_close()
-        thread.join()

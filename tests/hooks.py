@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from tests.certificates import Certificates
+from tests.listening import listening
 
 
 @dataclass
@@ -81,31 +81,11 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-class _Quiet(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: clients that go away are what is tested."""
-
-
 @contextmanager
 def serving_hooks(certificates: Certificates | None = None) -> Iterator[HookServer]:
     """Serve until the block ends; with certificates by https."""
     server = HookServer()
-    listener = _Quiet(("127.0.0.1", 0), type("Handler", (_Handler,), {"served": server}))
-    port = listener.server_address[1]
-    server.url = f"http://127.0.0.1:{port}"
-    if certificates is not None:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificates.cert, certificates.key)
-        listener.socket = context.wrap_socket(listener.socket, server_side=True)
-        server.url = f"https://localhost:{port}"
-    thread = threading.Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    handler = type("Handler", (_Handler,), {"served": server})
+    pair = (certificates.cert, certificates.key) if certificates is not None else ()
+    with listening(handler, server.closing, *pair) as server.url:
         yield server
-    finally:
-        server.closing.set()
-        listener.shutdown()
-        listener.server_close()
-        thread.join()

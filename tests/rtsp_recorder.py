@@ -11,7 +11,6 @@ Ends when its standard input is closed.
 from __future__ import annotations
 
 import sys
-import threading
 from typing import Any
 
 import gi  # type: ignore[import-not-found]  # the system's, unknown to this environment
@@ -19,10 +18,10 @@ import gi  # type: ignore[import-not-found]  # the system's, unknown to this env
 gi.require_version("Gst", "1.0")
 gi.require_version("GstRtspServer", "1.0")
 from gi.repository import (  # type: ignore[import-not-found]  # noqa: E402 - versions come first
-    GLib,
     Gst,
     GstRtspServer,
 )
+from rtsp_server import serve  # type: ignore[import-not-found]  # noqa: E402 - beside this script
 
 LAUNCH = (
     "( rtph264depay name=depay0 ! h264parse config-interval=-1 "
@@ -58,17 +57,7 @@ def main() -> None:
     factory.set_latency(0)
     allow(server, factory, sys.argv[3:])
     server.get_mount_points().add_factory("/push", factory)
-    server.attach(None)
-    loop = GLib.MainLoop()
-
-    def watch() -> None:
-        sys.stdin.read()
-        loop.quit()
-
-    threading.Thread(target=watch, daemon=True).start()
-    sys.stdout.write(f"port {server.get_bound_port()}\n")
-    sys.stdout.flush()
-    loop.run()
+    serve(server)
 
 
 if __name__ == "__main__":

@@ -49,6 +49,21 @@ def require_login(auth: Any, factory: Any, username: str, password: str) -> None
     factory.set_permissions(permissions)
 
 
+def serve(server: Any) -> None:
+    """Say the port, and serve until standard input is closed."""
+    server.attach(None)
+    loop = GLib.MainLoop()
+
+    def watch() -> None:
+        sys.stdin.read()
+        loop.quit()
+
+    threading.Thread(target=watch, daemon=True).start()
+    sys.stdout.write(f"port {server.get_bound_port()}\n")
+    sys.stdout.flush()
+    loop.run()
+
+
 def main() -> None:
     """Serve until the one who started this is gone."""
     parser = argparse.ArgumentParser()
@@ -73,17 +88,7 @@ def main() -> None:
             require_login(auth, factory, *wanted.login)
         server.set_auth(auth)
     server.get_mount_points().add_factory("/cam", factory)
-    server.attach(None)
-    loop = GLib.MainLoop()
-
-    def watch() -> None:
-        sys.stdin.read()
-        loop.quit()
-
-    threading.Thread(target=watch, daemon=True).start()
-    sys.stdout.write(f"port {server.get_bound_port()}\n")
-    sys.stdout.flush()
-    loop.run()
+    serve(server)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import tempfile
 import time
 from itertools import islice
@@ -26,6 +25,7 @@ from vidpipe.config.schema import default_cache_dir
 from vidpipe.inference.model import compile_detector
 from vidpipe.inference.settings import DetectorSettings, Hint
 from vidpipe.inference.zoo import fetch_clip, fetch_model
+from vidpipe.runtime.supervisor import take_short_turns
 from vidpipe.sources.opening import SourceSpec, open_reader
 from vidpipe.types import SourceKind
 
@@ -75,7 +75,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=15.0)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    sys.setswitchinterval(0.001)
+    take_short_turns()
     frames = int(options.seconds / _PERIOD_S)
     rows = []
     with tempfile.TemporaryDirectory() as name:

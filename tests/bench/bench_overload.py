@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import tempfile
 from itertools import pairwise
 from pathlib import Path
@@ -24,6 +23,7 @@ from vidpipe.config.schema import default_cache_dir
 from vidpipe.inference.zoo import fetch_clip, fetch_model
 from vidpipe.runtime.durations import Durations, together
 from vidpipe.runtime.meters import StreamStats
+from vidpipe.runtime.supervisor import take_short_turns
 
 _SETTLING_S = 5.0
 _SPELLS = 3
@@ -68,7 +68,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=180.0)
     parser.add_argument("--weights", default="1", help="of the streams, in turn")
     options = parser.parse_args()
-    sys.setswitchinterval(0.001)
+    take_short_turns()
     with tempfile.TemporaryDirectory() as name:
         clip = Path(name) / "clip.mp4"
         source = fetch_clip("bikes", default_cache_dir())

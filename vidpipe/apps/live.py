@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,14 +24,12 @@ from vidpipe.apps.signals import StopSignals
 from vidpipe.apps.topology import numa_nodes
 from vidpipe.config.schema import Config, ServerConfig
 from vidpipe.runtime.logs import Logging
+from vidpipe.runtime.supervisor import take_short_turns
 from vidpipe.telemetry.board import StatusBoard
 from vidpipe.telemetry.overview import Overview
 from vidpipe.telemetry.rows import StreamRow
 
 _TICK_S = 0.1
-_SWITCH_INTERVAL_S = 0.001
-"""How long one Python thread may keep the others waiting; the default is five times that, and a
-callback that waits so long keeps a device idle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +113,7 @@ def run(
             be strict, and the deployment isn't what it was; or a stream isn't up that has to be.
         KeyboardInterrupt: A signal came before the start.
     """
-    sys.setswitchinterval(_SWITCH_INTERVAL_S)
+    take_short_turns()
     telemetry = config.telemetry
     with (
         stderr_for(console) as write,

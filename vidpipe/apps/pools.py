@@ -103,7 +103,7 @@ class PoolMaker:
 
     def _add_shared(self, made: ModelPools, streams: Sequence[str], title: str) -> None:
         """One pool for so many streams."""
-        pool = self._pool(self._deliver(), len(streams), len(self.streams) // len(streams))
+        pool = self._pool(self._deliver, len(streams), len(self.streams) // len(streams))
         made.pools.append(PoolUnit(title, self.name, pool, partial(describe_pool, pool)))
         for sharers, name in self._groups(streams, title):
             dispatcher = self._dispatcher()
@@ -138,14 +138,13 @@ class PoolMaker:
         else:
             yield streams, title
 
-    def _dispatcher(self) -> Dispatcher:
-        is_sync = self.model.call == "sync"
-        emit = self.workers.handle if is_sync else self.workers.put
-        return Dispatcher(emit, self.clock, self.stages)
-
-    def _deliver(self) -> Callable[..., None]:
-        """Return who takes answers: the thread that waited for one reads it itself."""
+    @property
+    def _deliver(self) -> Callable[[Submission | PassedFrame | StreamEnd], None]:
+        """What takes answers: with sync the thread that waited for one reads it itself."""
         return self.workers.handle if self.model.call == "sync" else self.workers.put
+
+    def _dispatcher(self) -> Dispatcher:
+        return Dispatcher(self._deliver, self.clock, self.stages)
 
     def _reserve(self, capacity: int) -> None:
         if self.model.call == "async":

@@ -10,7 +10,6 @@ from __future__ import annotations
 import faulthandler
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -42,13 +41,10 @@ from vidpipe.apps.pipeline import Pipeline
 from vidpipe.errors import VidpipeError
 from vidpipe.runtime.channel import Channel, ChannelClosedError
 from vidpipe.runtime.logs import redact, register_secret, trace_of
-from vidpipe.runtime.supervisor import ThreadGroup
+from vidpipe.runtime.supervisor import ThreadGroup, take_short_turns
 
 if TYPE_CHECKING:
     from loguru import Message
-
-_SWITCH_INTERVAL_S = 0.001
-"""As for a run in one process."""
 
 _VIEW_EVERY_S = 0.2
 _TICK_S = 0.05
@@ -64,7 +60,7 @@ _ORPHAN_S = 3.0
 def work(pipe: Connection) -> None:
     """Do the task that comes out of the pipe, and end the process."""
     faulthandler.enable()  # on standard error, which the parent logs
-    sys.setswitchinterval(_SWITCH_INTERVAL_S)
+    take_short_turns()
     try:
         task = pipe.recv()
     except EOFError:

@@ -16,6 +16,8 @@ from vidpipe.config.values import (
     AS_NUMBER,
     AS_PATH,
     AS_TEXT,
+    Password,
+    UserName,
     fault,
     filled_text,
 )
@@ -73,16 +75,8 @@ class ClientTlsConfig(Section):
 class EventOutput(OutputConfig):
     """What outputs that take events have; the size of their ``lane`` is how many go at once."""
 
-    username: Annotated[
-        str | None,
-        Field(repr=False, description="The user as raw text; wins over the URL's own."),
-        AS_TEXT,
-    ] = None
-    password: Annotated[
-        SecretStr | None,
-        Field(description="The password as raw text; wins over the URL's own."),
-        AS_TEXT,
-    ] = None
+    username: UserName = None
+    password: Password = None
     tls: Annotated[
         ClientTlsConfig, Field(description="Encryption, of an URL that asks for it.")
     ] = ClientTlsConfig()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, SecretStr
+from pydantic import BeforeValidator, Field
 
 from vidpipe.config.address import (
     Kind,
@@ -24,6 +24,8 @@ from vidpipe.config.values import (
     AS_PATH,
     AS_TEXT,
     AS_WHOLE,
+    Password,
+    UserName,
     fault,
     number,
     text,
@@ -125,16 +127,8 @@ class ConnectConfig(Section):
         ),
         AS_NUMBER,
     ] = 30.0
-    username: Annotated[
-        str | None,
-        Field(description="The user as raw text; wins over the URL's own."),
-        AS_TEXT,
-    ] = None
-    password: Annotated[
-        SecretStr | None,
-        Field(description="The password as raw text; wins over the URL's own."),
-        AS_TEXT,
-    ] = None
+    username: UserName = None
+    password: Password = None
 
 
 class DefaultsConfig(Section):

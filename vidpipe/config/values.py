@@ -13,9 +13,9 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field, SecretStr
 from pydantic_core import PydanticCustomError
 
 NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -171,3 +171,14 @@ AS_TEXT = BeforeValidator(text)
 AS_FILLED = BeforeValidator(filled_text)
 AS_PATH = BeforeValidator(file_path)
 AS_SCALAR = BeforeValidator(any_scalar)
+
+UserName: TypeAlias = Annotated[
+    str | None,
+    Field(repr=False, description="The user as raw text; wins over the URL's own."),
+    AS_TEXT,
+]
+Password: TypeAlias = Annotated[
+    SecretStr | None,
+    Field(description="The password as raw text; wins over the URL's own."),
+    AS_TEXT,
+]

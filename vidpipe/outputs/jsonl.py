@@ -26,6 +26,7 @@ from vidpipe.errors import SinkError
 from vidpipe.interfaces import Clock
 from vidpipe.outputs.lines import line_from_result
 from vidpipe.outputs.naming import (
+    PATHS_REMEMBERED,
     make_folder,
     open_temporary,
     path_from_template,
@@ -37,8 +38,6 @@ from vidpipe.outputs.segments import segment_of
 from vidpipe.types import FrameResult, Verdict
 
 _SYNC_EVERY_S = 1.0
-_PATHS_REMEMBERED = 1000
-"""Of the finished files, ``close`` returns the last ones: a run of months has too many."""
 _BUFFER_BYTES = 1 << 16
 _STEP_BYTES = 1 << 16
 
@@ -83,7 +82,7 @@ class JsonlSink:
         self._segment_s = segment_s
         self._segment = 0
         self._file_count = 0
-        self._paths: deque[str] = deque(maxlen=_PATHS_REMEMBERED)
+        self._paths: deque[str] = deque(maxlen=PATHS_REMEMBERED)
         self._clock = clock
         self._wall_clock = wall_clock
         self._file: _AppendedFile | _FinishedFile | None = None

@@ -8,7 +8,6 @@ process's life, so that a broker that hasn't noticed the end of the old connecti
 from __future__ import annotations
 
 import select
-import socket
 import ssl
 import time
 import uuid
@@ -24,6 +23,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 from vidpipe.interfaces import Clock
 from vidpipe.outputs.courier import DeliveryError, Settle
 from vidpipe.outputs.eventstore import Parcel
+from vidpipe.outputs.unreachable import why_unreachable
 from vidpipe.runtime.logs import redact
 
 _TICK_S = 0.1
@@ -152,7 +152,7 @@ class MqttEndpoint:
         try:
             client.connect(settings.host, settings.port, keepalive=_KEEPALIVE_S)
         except (OSError, ValueError) as exc:
-            raise self._lost(_reason(exc)) from None
+            raise self._lost(why_unreachable(exc) or redact(str(exc))) from None
         until_s = self._clock() + settings.timeout_s
         while not self._welcome:
             self._pump(client)
@@ -220,19 +220,3 @@ def _refusal(reason: ReasonCode) -> str:
     if str(reason) in _REFUSED_LOGIN:
         return "the broker refuses the user name or the password"
     return f"the broker refuses the connection ({reason})"
-
-
-def _reason(error: Exception) -> str:
-    """Return why a connection couldn't be made, for people."""
-    match error:
-        case socket.gaierror():
-            return "its host name can't be resolved"
-        case TimeoutError():
-            return "there was no answer in time"
-        case ssl.SSLCertVerificationError():
-            return f"its certificate isn't trusted ({error.verify_message}): see tls.ca"
-        case ssl.SSLError():
-            return f"no encrypted connection ({error.reason or 'TLS failed'})"
-        case OSError():
-            return error.strerror or type(error).__name__
-    return redact(str(error))

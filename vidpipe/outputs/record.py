@@ -23,7 +23,7 @@ from vidpipe.errors import SinkError
 from vidpipe.interfaces import Clock
 from vidpipe.outputs.copied import CopiedFile
 from vidpipe.outputs.growing import SYNC_EVERY_S
-from vidpipe.outputs.naming import path_from_template, utc_now
+from vidpipe.outputs.naming import PATHS_REMEMBERED, path_from_template, utc_now
 from vidpipe.outputs.packetclock import PacketClock, Stand
 from vidpipe.outputs.segments import segment_of
 from vidpipe.packets import EncodedPacket, Opening, Track, TrackKind
@@ -37,8 +37,6 @@ _AUDIO_BEFORE_S = Fraction(-1, 10)
 """Audio that belongs to a moment so long before a file's first picture is not in it."""
 _EARLY_MOST = 16
 """Packets of audio that may belong to a first picture and come before it."""
-_PATHS_REMEMBERED = 1000
-"""Of the finished files, ``close`` returns the last ones: a run of months has too many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +86,7 @@ class RecordSink:
         self._last_s = Fraction(0)
         self._file_count = 0
         self._synced_at = 0.0
-        self._paths: deque[str] = deque(maxlen=_PATHS_REMEMBERED)
+        self._paths: deque[str] = deque(maxlen=PATHS_REMEMBERED)
         self._has_named_audio = False
         self._early: deque[tuple[Opening, EncodedPacket]] = deque(maxlen=_EARLY_MOST)
 

@@ -24,7 +24,7 @@ from vidpipe.outputs.annotate import Annotator
 from vidpipe.outputs.canvas import CanvasFormat, format_for, paint_picture
 from vidpipe.outputs.growing import SYNC_EVERY_S
 from vidpipe.outputs.mp4 import Encoding, Mp4File
-from vidpipe.outputs.naming import path_from_template, utc_now
+from vidpipe.outputs.naming import PATHS_REMEMBERED, path_from_template, utc_now
 from vidpipe.outputs.segments import segment_of
 from vidpipe.outputs.timeline import Thinning, Timeline
 from vidpipe.types import Frame, FrameResult
@@ -32,9 +32,6 @@ from vidpipe.types import Frame, FrameResult
 MOST_FRAMES_IN_A_LIVE_FILE = 500_000
 """The index of a file being written is held in memory, 75 bytes a frame: a camera without segments,
 left alone for months, goes on in a new file (after four hours and a half at 30 frames a second)."""
-
-_PATHS_REMEMBERED = 1000
-"""Of the finished files, ``close`` returns the last ones: a run of months has too many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +93,7 @@ class VideoSink:
         self._base_ticks = 0
         self._file_count = 0
         self._synced_at = 0.0
-        self._paths: deque[str] = deque(maxlen=_PATHS_REMEMBERED)
+        self._paths: deque[str] = deque(maxlen=PATHS_REMEMBERED)
         self._has_failed = False
 
     def write(self, result: FrameResult) -> None:

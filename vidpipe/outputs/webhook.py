@@ -16,6 +16,7 @@ from email.utils import parsedate_to_datetime
 
 from vidpipe.outputs.courier import DeliveryError, Settle
 from vidpipe.outputs.eventstore import Parcel
+from vidpipe.outputs.unreachable import why_unreachable
 from vidpipe.runtime.supervisor import call_with_deadline
 
 _ANSWER_BYTES = 65_536
@@ -175,18 +176,7 @@ def retry_after_s(value: str | None, now: datetime) -> float:
 
 
 def _reason(error: Exception) -> str:
-    """Return why there was no answer; never the text of a library, which may hold the URL."""
-    match error:
-        case socket.gaierror():
-            return "its host name can't be resolved"
-        case TimeoutError():
-            return "there was no answer in time"
-        case ssl.SSLCertVerificationError():
-            return f"its certificate isn't trusted ({error.verify_message}): see tls.ca"
-        case ssl.SSLError():
-            return f"no encrypted connection ({error.reason or 'TLS failed'})"
-        case http.client.HTTPException():
-            return f"its answer is no HTTP ({type(error).__name__})"
-        case OSError():
-            return error.strerror or type(error).__name__
-    return type(error).__name__
+    """Return why there was no answer."""
+    if isinstance(error, http.client.HTTPException):  # some of them are of the network's, too
+        return f"its answer is no HTTP ({type(error).__name__})"
+    return why_unreachable(error) or type(error).__name__

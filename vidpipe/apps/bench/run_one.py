@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import resource
-import sys
 import threading
 import time
 from collections import defaultdict
@@ -23,10 +22,9 @@ from vidpipe.apps.pipeline import Pipeline
 from vidpipe.errors import VidpipeError
 from vidpipe.runtime.durations import Durations, together
 from vidpipe.runtime.meters import StreamStats
+from vidpipe.runtime.supervisor import take_short_turns
 
 _FIRST_RESULT_S = 60.0
-_SWITCH_INTERVAL_S = 0.001
-"""As ``vidpipe run`` has it."""
 _TICK_S = 0.02
 
 _PARTS = {
@@ -52,7 +50,7 @@ class _Moment:
 
 def main() -> None:
     """Measure and answer."""
-    sys.setswitchinterval(_SWITCH_INTERVAL_S)
+    take_short_turns()
     answer_order(lambda order: asdict(measure(job_from_json(order))))
 
 

@@ -21,7 +21,7 @@ from vidpipe.apps.bench.efficiency import Round, efficiency_from_rounds, measure
 from vidpipe.apps.bench.goal import GROUP, Target, goal_name, search_goal
 from vidpipe.apps.bench.job import STREAMS, Pace, RunJob, RunResult, Subject, used_models
 from vidpipe.apps.bench.knee import find_knee
-from vidpipe.apps.bench.machine import this_machine
+from vidpipe.apps.bench.machine import benched_machine
 from vidpipe.apps.bench.measuring import Laboratory
 from vidpipe.apps.bench.points import Point, configured_point, sweep_points
 from vidpipe.apps.bench.progress import BenchProgress, bench_progress
@@ -107,7 +107,7 @@ class _Session:
         self._request = request
         self._config = config
         self._progress = progress
-        self._machine = this_machine()
+        self._machine = benched_machine()
         self._started_at = datetime.now(UTC).isoformat(timespec="seconds")
         self._found = _Findings(notes=list(_notes(request, config, samples)))
         self._subject = Subject(
