@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -60,6 +61,15 @@ def ended(process: subprocess.Popen[str], timeout_s: float = 60.0) -> Finished:
     """Wait for a command to end by itself."""
     out, err = process.communicate(timeout=timeout_s)
     return Finished(process.returncode, out, err)
+
+
+def address_said(process: subprocess.Popen[str]) -> str:
+    """Wait for the log to say where the server listens, and return that."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if found := re.search(r"the server listens on (\S+)$", line.rstrip()):
+            return found[1]
+    raise AssertionError("no address is said")
 
 
 def vidpipe(

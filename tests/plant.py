@@ -24,7 +24,8 @@ from vidpipe.interfaces import RequestSlot, Submission
 from vidpipe.outputs.fanout import Fanout, SinkLane
 from vidpipe.runtime.meters import StreamMeter
 from vidpipe.runtime.supervisor import ThreadGroup
-from vidpipe.scheduling.dispatch import Dispatcher, DispatchPolicy
+from vidpipe.scheduling.dispatch import Dispatcher
+from vidpipe.scheduling.intake import DispatchPolicy
 from vidpipe.scheduling.lanes import LanePolicy
 from vidpipe.types import (
     NO_DETECTIONS,
@@ -163,9 +164,9 @@ class Plant:
         self._windows = {stream.stream: stream.window for stream in streams}
         self._is_over = threading.Event()
         self.threads = ThreadGroup(self._crash)
-        chains: dict[str, StreamChain] = {}
+        self.chains: dict[str, StreamChain] = {}
         # The same reckoning as in vidpipe.apps.build.
-        self.workers = Workers(2 * len(streams), chains.__getitem__)
+        self.workers = Workers(2 * len(streams), self.chains.__getitem__)
         self.workers.reserve(plan.requests + sum(stream.window for stream in streams))
         self.pool = ShufflingPool(
             plan.requests,
@@ -183,7 +184,7 @@ class Plant:
             self.dispatcher.add(name, policy, meter)
             self.fanouts[name] = Fanout(name, stream.sinks, meter, self)
             role = StreamRole(name, self.fanouts[name], meter)
-            chains[name] = StreamChain(role, self.ended.append, time.monotonic)
+            self.chains[name] = StreamChain(role, self.ended.append, time.monotonic)
 
     # FanoutEvents
 
@@ -195,7 +196,7 @@ class Plant:
 
     def make_room(self, stream: str) -> None:
         """A chain may go on."""
-        self.workers.resume(stream)
+        self.workers.resume(self.chains[stream])
 
     def fail(self, stream: str, sink: str, error: str) -> None:
         """Keep it."""

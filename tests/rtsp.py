@@ -30,10 +30,12 @@ def has_rtsp_server() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Camera:
-    """What a server shows: ``h264`` or ``h265``, width x height."""
+    """What a server shows: ``h264`` or ``h265``, width x height, where, and how much is lost."""
 
     codec: str = "h264"
     size: str = "320x240"
+    path: str = "cam"
+    loss: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ def rtsp_server(
     """
     camera = camera or Camera()
     options = ["--codec", camera.codec, "--size", camera.size]
+    options += ["--path", camera.path, "--loss", str(camera.loss)]
     options += ["--tls", str(tls)] if tls else []
     login = ["--", username, password] if username else []
     process = subprocess.Popen(

@@ -1,10 +1,12 @@
 """A real RTSP camera for tests: run by the system's python3, which has GStreamer's bindings.
 
-    python3 rtsp_server.py PORT [--tls PEM] [--codec h264|h265] [--size WxH] [USER PASSWORD]
+    python3 rtsp_server.py PORT [--tls PEM] [--codec h264|h265] [--size WxH] [--path PATH]
+        [--loss SHARE] [USER PASSWORD]
 
 Serves a test picture, H.264 320x240 at 25 frames a second unless told otherwise, at /cam on a port
 of the loopback interface (0 takes a free one), and prints ``port N`` once it is ready. Ends when
-its standard input is closed. With a certificate and its key in one file it speaks TLS.
+its standard input is closed. With a certificate and its key in one file it speaks TLS. Of its
+packets a share is lost, as on the radio.
 """
 
 from __future__ import annotations
@@ -26,16 +28,21 @@ from gi.repository import (  # type: ignore[import-not-found]  # noqa: E402 - ve
 )
 
 CODECS = {
-    "h264": "x264enc tune=zerolatency speed-preset=ultrafast key-int-max=12 ! rtph264pay name=pay0",
-    "h265": "x265enc tune=zerolatency speed-preset=ultrafast key-int-max=12 ! rtph265pay name=pay0",
+    "h264": ("x264enc", "rtph264pay"),
+    "h265": ("x265enc", "rtph265pay"),
 }
 
 
-def launch_line(codec: str, size: str) -> str:
-    """Return GStreamer's description of a camera."""
+def launch_line(codec: str, size: str, loss: float) -> str:
+    """Return GStreamer's description of a camera that loses a share of what it encodes."""
     width, height = size.split("x")
     caps = f"video/x-raw,width={width},height={height},framerate=25/1"
-    return f"( videotestsrc is-live=true pattern=ball ! {caps} ! {CODECS[codec]} )"
+    encoder, packets = CODECS[codec]
+    return (
+        f"( videotestsrc is-live=true pattern=ball ! {caps} "
+        f"! {encoder} tune=zerolatency speed-preset=ultrafast key-int-max=12 "
+        f"! identity drop-probability={loss} ! {packets} name=pay0 )"
+    )
 
 
 def require_login(auth: Any, factory: Any, username: str, password: str) -> None:
@@ -72,13 +79,15 @@ def main() -> None:
     parser.add_argument("--tls")
     parser.add_argument("--codec", default="h264")
     parser.add_argument("--size", default="320x240")
+    parser.add_argument("--path", default="cam")
+    parser.add_argument("--loss", type=float, default=0.0)
     wanted = parser.parse_args()
     Gst.init(None)
     server = GstRtspServer.RTSPServer()
     server.set_address("127.0.0.1")
     server.set_service(wanted.port)
     factory = GstRtspServer.RTSPMediaFactory()
-    factory.set_launch(launch_line(wanted.codec, wanted.size))
+    factory.set_launch(launch_line(wanted.codec, wanted.size, wanted.loss))
     factory.set_shared(True)
     if wanted.login or wanted.tls:
         auth = GstRtspServer.RTSPAuth()
@@ -87,7 +96,7 @@ def main() -> None:
         if wanted.login:
             require_login(auth, factory, *wanted.login)
         server.set_auth(auth)
-    server.get_mount_points().add_factory("/cam", factory)
+    server.get_mount_points().add_factory(f"/{wanted.path}", factory)
     serve(server)
 
 

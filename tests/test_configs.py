@@ -11,13 +11,11 @@ import pytest
 import yaml
 
 from vidpipe.config.jsonschema import json_schema
-from vidpipe.config.load import load_config, load_config_text
-from vidpipe.errors import ConfigError
+from vidpipe.config.load import load_config
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 FILES = sorted(CONFIGS.glob("*.yml"))
 REFERENCE = CONFIGS / "reference.yml"
-NOT_YET_LINE = re.compile(r"^(\s*)# (.*?)\s+# not yet$")
 ENVIRON = {
     "GATE_USER": "admin",
     "GATE_PASSWORD": "p$a%s s",
@@ -25,13 +23,6 @@ ENVIRON = {
     "CAMERA_PASSWORD": "p@ss",
     "VIDPIPE_DEMO_CLIP": "clip.mp4",
 }
-
-
-def uncommented(*, all_lines: bool) -> str:
-    """Return reference.yml with what stands there as `# key: ... # not yet` put in."""
-    lines = REFERENCE.read_text().splitlines()
-    changed = [NOT_YET_LINE.sub(r"\1\2", line) for line in lines]
-    return "\n".join(changed if all_lines else lines)
 
 
 def schema_keys(schema: dict[str, Any]) -> set[tuple[str, str]]:
@@ -59,7 +50,7 @@ def _parts(value: Any, *, is_map: bool) -> list[Any]:
 
 
 def test_there_are_examples() -> None:
-    assert {"reference.yml", "cameras.yml", "demo.yml"} <= {file.name for file in FILES}
+    assert {"reference.yml", "cameras.yml", "demo.yml", "wall.yml"} <= {file.name for file in FILES}
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
@@ -69,25 +60,11 @@ def test_every_example_loads(file: Path) -> None:
 
 def test_the_reference_names_every_key() -> None:
     schema = json_schema()
-    document = yaml.safe_load(uncommented(all_lines=True))
+    document = yaml.safe_load(REFERENCE.read_text())
     used = set(used_keys(document, "Config", schema))
     # `defaults` takes the keys of a stream, which the reference shows there
     missing = {key for key in schema_keys(schema) - used if key[0] != "DefaultsConfig"}
     assert missing == set()
-
-
-def test_what_is_commented_out_as_not_yet_is_refused_as_such() -> None:
-    text = uncommented(all_lines=True)
-    changed = [
-        number
-        for number, line in enumerate(REFERENCE.read_text().splitlines(), start=1)
-        if NOT_YET_LINE.match(line)
-    ]
-    with pytest.raises(ConfigError) as caught:
-        load_config_text(text, (), ENVIRON, name="c.yml")
-    faults = caught.value.faults
-    assert all(fault.message.startswith("not yet supported") for fault in faults)
-    assert sorted({int(fault.place.split(":")[1]) for fault in faults}) == changed
 
 
 def test_the_demo_runs_four_streams_of_one_clip() -> None:

@@ -13,7 +13,7 @@ from tests import architecture as law
 
 PACKAGE = Path(vidpipe.__file__).parent
 
-FLOOR = {"errors", "types", "events", "interfaces", "packets", "pixels"}
+FLOOR = {"errors", "types", "events", "interfaces", "packets", "pixels", "shots"}
 STAGES = {"sources", "scheduling", "inference", "analytics", "outputs"}
 BELOW_STAGES = FLOOR | {"config", "runtime"}
 
@@ -22,6 +22,7 @@ IMPORT_LAW: Mapping[str, set[str]] = {
     "types": {"errors"},
     "events": {"errors"},
     "packets": {"errors"},
+    "shots": set(),
     "interfaces": {"errors", "types"},
     "pixels": {"errors", "types"},
     # for its redaction, and for the names that installed packages add
@@ -30,8 +31,10 @@ IMPORT_LAW: Mapping[str, set[str]] = {
     **dict.fromkeys(STAGES, BELOW_STAGES),
     # what is seen of a run, and who shows it to the network: neither knows a stage
     "telemetry": FLOOR | {"runtime"},
-    "server": {"version", "telemetry"} | BELOW_STAGES,
-    "apps": {"version", "telemetry", "server"} | BELOW_STAGES | STAGES,
+    # what a wall looks like, for a page and for a window: numbers and words alone
+    "wall": set(),
+    "server": {"version", "telemetry", "wall"} | BELOW_STAGES,
+    "apps": {"version", "telemetry", "server", "wall"} | BELOW_STAGES | STAGES,
     "version": set(),
     # the public API
     law.ROOT: {"version", "apps.pipeline", "apps.outcome"} | BELOW_STAGES | STAGES,
@@ -48,6 +51,10 @@ THREAD_NAMES = {
     "_thread.start_new_thread",
     "concurrent.futures.ThreadPoolExecutor",
     "multiprocessing.pool.ThreadPool",
+}
+WINDOW_NAMES = {
+    *("cv2.namedWindow", "cv2.imshow", "cv2.waitKey", "cv2.destroyAllWindows"),
+    *("cv2.setWindowProperty", "cv2.getWindowProperty", "cv2.getWindowImageRect"),
 }
 WEB_FRAMEWORKS = {
     *("fastapi", "starlette", "uvicorn", "aiohttp", "flask", "tornado", "websockets"),
@@ -77,8 +84,15 @@ RULES: dict[str, Rule] = {
     "matplotlib": partial(
         law.check_fence, packages={"matplotlib"}, homes=("apps/bench/curves.py",)
     ),
+    "pyarrow": partial(
+        law.check_fence, packages={"pyarrow"}, homes=("apps/batch/formats/parquet.py",)
+    ),
     "MQTT": partial(law.check_fence, packages={"paho"}, homes=("outputs/mqtt.py",)),
-    "SQLite": partial(law.check_fence, packages={"sqlite3"}, homes=("outputs/eventstore.py",)),
+    "SQLite": partial(
+        law.check_fence,
+        packages={"sqlite3"},
+        homes=("outputs/eventstore.py", "apps/batch/ledger.py"),
+    ),
     "yaml": partial(law.check_fence, packages={"yaml"}, homes=("config/load.py",)),
     "pydantic": partial(
         law.check_fence, packages={"pydantic", "pydantic_core"}, homes=("config/",)
@@ -90,14 +104,19 @@ RULES: dict[str, Rule] = {
         homes=(
             "sources/container.py",
             "sources/video.py",
+            "sources/images.py",
             "sources/tap.py",
             "sources/recording.py",
+            "sources/moments.py",
+            "sources/keyframes.py",
+            "sources/spans.py",
             "outputs/",
             "apps/bench/bare.py",
         ),
     ),
     "web framework": partial(law.check_fence, packages=WEB_FRAMEWORKS, homes=("server/",)),
     "webcam": partial(law.check_uses, names={"cv2.VideoCapture"}, homes=("sources/webcam.py",)),
+    "window": partial(law.check_uses, names=WINDOW_NAMES, homes=("apps/window.py",)),
     "threads": partial(law.check_uses, names=THREAD_NAMES, homes=("runtime/",)),
     "print": partial(law.check_uses, names={"print"}, homes=("apps/cli.py", "apps/terminal.py")),
     "shape": partial(law.check_shape, names=EMPTY_NAMES, most_lines=400),
@@ -172,6 +191,7 @@ VIOLATIONS: list[tuple[str, dict[str, str]]] = [
     ("openvino", {"outputs/a.py": "def f():\n    from openvino.runtime import Core"}),
     ("nncf", {"inference/model.py": "import nncf"}),
     ("matplotlib", {"apps/bench/page.py": "from matplotlib.figure import Figure"}),
+    ("pyarrow", {"outputs/a.py": "import pyarrow.parquet as pq"}),
     ("MQTT", {"apps/herald.py": "from paho.mqtt.client import Client"}),
     ("SQLite", {"outputs/outbox.py": "import sqlite3"}),
     ("yaml", {"config/schema.py": "import yaml"}),
@@ -182,6 +202,8 @@ VIOLATIONS: list[tuple[str, dict[str, str]]] = [
     ("webcam", {"sources/video.py": "import cv2\ncv2.VideoCapture(0)"}),
     ("webcam", {"sources/video.py": "from cv2 import VideoCapture as V\nV(0)"}),
     ("webcam", {"sources/video.py": "import cv2 as c\nopen_camera = c.VideoCapture"}),
+    ("window", {"outputs/a.py": "import cv2\ncv2.imshow('x', 1)"}),
+    ("import law", {"wall/a.py": "import vidpipe.types", "types.py": ""}),
     ("threads", {"outputs/a.py": "import threading\nthreading.Thread(target=print)"}),
     ("threads", {"outputs/a.py": "from threading import Thread\nclass A(Thread): ..."}),
     ("threads", {"outputs/a.py": "import concurrent.futures as c\nc.ThreadPoolExecutor(2)"}),

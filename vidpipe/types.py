@@ -112,11 +112,14 @@ class Decoded:
         picture: The pixels.
         pts_s: The container's timestamp in seconds, or None where there is none.
         duration_s: How long the container says that it is shown, or None.
+        number: Which picture of its source it is, from 0, where the reader leaves some out; None:
+            it leaves out none.
     """
 
     picture: Picture
     pts_s: float | None
     duration_s: float | None = None
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,3 +83,19 @@ def test_a_closing_terminal_is_ignored_where_it_was_before() -> None:
             signal.raise_signal(signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_the_hangup_of_a_service_asks_for_a_reload_and_stops_nothing() -> None:
+    with StopSignals(reloads=True) as signals:
+        signal.raise_signal(signal.SIGHUP)  # before the start, too
+        signals.arm(nothing)
+        assert signals.take_reload()
+        assert not signals.take_reload()
+        signal.raise_signal(signal.SIGHUP)
+        signal.raise_signal(signal.SIGHUP)
+        assert not signals.wait(0)
+        assert signals.take_reload()
+        assert not signals.take_reload(), "two at once are one"
+        signal.raise_signal(signal.SIGTERM)
+        assert signals.wait(0)
+        assert signals.name == "SIGTERM"

@@ -283,7 +283,7 @@ def test_workers_do_not_outlive_a_parent_that_is_killed(tmp_path: Path, model: P
         wait_until(lambda: not any(map(is_alive, workers)), "all workers gone", 10)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_to_all_processes_stops_the_run_once_and_in_order(
     tmp_path: Path, model: Path, number: signal.Signals
 ) -> None:

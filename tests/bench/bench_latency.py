@@ -14,6 +14,7 @@ import json
 import os
 import tempfile
 import time
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
@@ -59,7 +60,7 @@ def run_ms(clip: Path, model: Path, frames: int, call: str) -> tuple[float, floa
         "models": {"model": {"path": str(model), "hint": "latency", "call": call}},
         "streams": [{"id": "gate", "source": str(clip), "realtime": True, "loop": True}],
     }
-    with Pipeline(config) as pipeline:
+    with closing(Pipeline(config)) as pipeline:
         pipeline.start(with_results=False)
         pipeline.wait(1.0)
         before = pipeline.stats()["gate"].age

@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import tempfile
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ def document(options: argparse.Namespace, clip: Path, model: Path) -> dict[str, 
 
 def watched(config: dict[str, Any], seconds: float) -> list[dict[str, StreamStats]]:
     """Run, and return all counters at the end of settling and of each spell."""
-    with Pipeline(config) as pipeline:
+    with closing(Pipeline(config)) as pipeline:
         pipeline.start(with_results=False)
         pipeline.wait(_SETTLING_S)
         seen = [pipeline.stats()]

@@ -31,10 +31,17 @@ pytestmark = [
 
 PASSWORD = "p@ss/w:rd#1 ü%41"
 PATIENCE_S = 40.0
+OPEN_S = 3.0
+BACKOFF_S = (0.1, 0.5)
+LONGEST_REST_S = 2 * BACKOFF_S[1]
+"""After a refused password, or a path that isn't there."""
+KEY_FRAME_S = 12 / 25
+RECOVERY_S = OPEN_S + LONGEST_REST_S + KEY_FRAME_S + 2.0
+"""From the fault's end to the first frame."""
 CONNECT = {
-    "open_timeout_s": 3,
+    "open_timeout_s": OPEN_S,
     "read_timeout_s": 1,
-    "backoff_s": [0.1, 0.5],
+    "backoff_s": list(BACKOFF_S),
     "username": "viewer",
     "password": PASSWORD,
 }
@@ -63,6 +70,12 @@ class Site:
         """Wait until so many more frames have come."""
         count = self.captured(stream) + frames
         wait_until(lambda: self.captured(stream) >= count, f"{stream} goes on", PATIENCE_S)
+
+    def recovery_s(self) -> float:
+        """Return how long it takes from now, the fault's end, to the next frame."""
+        ended_at = time.monotonic()
+        self.goes_on("ill", 1)
+        return time.monotonic() - ended_at
 
     def is_in(self, *states: StreamState) -> None:
         """Wait until the ill camera is in one of these states, and the other goes on meanwhile."""
@@ -94,6 +107,8 @@ def site(folder: Path) -> Iterator[Site]:
             "streams": [
                 {"id": "well", "source": well.url()},
                 {"id": "ill", "source": f"rtsp://127.0.0.1:{proxy.port}/cam"},
+                # One that never comes up, all the while: its name can't be resolved.
+                {"id": "lost", "source": "rtsp://camera.invalid/cam"},
             ],
         }
         notes: list[Callable[[FrameResult], None]] = []
@@ -110,7 +125,7 @@ def site(folder: Path) -> Iterator[Site]:
         stats = pipeline.stats()["well"]
         assert stats.reconnects == 0, "the steady camera was disturbed"
         assert all(s.in_flight == 0 for s in pipeline.stats().values())
-        assert pipeline.exit_code == 0
+        assert [failure.stream for failure in pipeline.failures] == ["lost"]
 
 
 def killed(here: Site) -> None:
@@ -152,6 +167,21 @@ def locked(here: Site) -> None:
     here.replace()
 
 
+def moved(here: Site) -> None:
+    here.replace(camera=Camera(path="elsewhere"))
+    here.is_in(StreamState.BACKING_OFF, StreamState.FAILED)
+    wait_until(
+        lambda: here.pipeline.reports()["ill"].cause is SourceCause.NOT_FOUND, "told", PATIENCE_S
+    )
+    here.replace()
+
+
+def lossy(here: Site) -> None:
+    here.replace(camera=Camera(loss=0.2))
+    here.goes_on("ill", 25)
+    here.replace()
+
+
 def another_camera(here: Site) -> None:
     here.replace(camera=Camera("h265", "480x272"))
     wait_until(lambda: (480, 272) in here.sizes, "the new camera", PATIENCE_S)
@@ -167,6 +197,8 @@ FAULTS = (
     delayed_on_the_way,
     cut_in_the_middle,
     locked,
+    moved,
+    lossy,
     another_camera,
 )
 
@@ -178,6 +210,7 @@ def test_whatever_happens_to_a_camera_it_comes_back_and_harms_no_other(
     with site(tmp_path) as here:
         for fault in FAULTS:
             fault(here)
+            assert here.recovery_s() <= RECOVERY_S, fault.__name__
             here.goes_on("ill", 20)
             assert here.pipeline.reports()["ill"].error is None
     times = [time_s for time_s in here.times if time_s is not None]
@@ -197,7 +230,9 @@ def test_a_camera_with_a_new_fault_every_few_seconds_costs_nothing(tmp_path: Pat
     with site(tmp_path) as here:
         started_at, first = time.monotonic(), here.captured("well")
         while time.monotonic() - started_at < 600.0:
-            rng.choice(FAULTS)(here)
+            fault = rng.choice(FAULTS)
+            fault(here)
+            assert here.recovery_s() <= RECOVERY_S, fault.__name__
             here.goes_on("ill", 20)
             memory_mb = process.memory_info().rss / 1e6
             samples.append((memory_mb, process.num_threads(), process.num_fds()))

@@ -11,13 +11,13 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from vidpipe.apps.build import detector_settings
+from vidpipe.apps.detectors import detector_settings
 from vidpipe.apps.sinks import output_faults
 from vidpipe.apps.sourcing import source_spec
 from vidpipe.config.model import ModelConfig
 from vidpipe.config.schema import Config
 from vidpipe.config.stream import StreamConfig
-from vidpipe.errors import ModelError, VidpipeError
+from vidpipe.errors import ModelError, UsageError, VidpipeError
 from vidpipe.inference.aspect import require_letterbox
 from vidpipe.inference.catalogue import find_model
 from vidpipe.inference.devices import check_values
@@ -28,6 +28,7 @@ from vidpipe.inference.settings import Hint
 from vidpipe.inference.zoo import is_fetched, model_file
 from vidpipe.runtime.logs import redact
 from vidpipe.runtime.supervisor import ThreadGroup
+from vidpipe.server.certificate import Certificate
 from vidpipe.sources.opening import open_reader
 from vidpipe.sources.probe import ProbeReport, probe
 
@@ -59,7 +60,7 @@ class CheckReport:
         models: Every model that a stream uses.
         probes: What the probe of each stream's source found; empty where none were made.
         warnings: What is allowed and yet unwise.
-        faults: Outputs of installed packages that can't be made.
+        faults: Outputs of installed packages that can't be made; the server's certificate.
     """
 
     config: Config
@@ -84,16 +85,20 @@ def check_config(config: Config, *, should_probe: bool) -> CheckReport:
         ModelError: The zoo has no such model, and nothing else was to be tried.
     """
     probes: dict[str, ProbeReport] = {}
-    faults = tuple(fault for stream in config.streams for fault in output_faults(stream))
+    faults = (
+        *(fault for stream in config.streams for fault in output_faults(stream)),
+        *_certificate_faults(config),
+    )
     if not should_probe:
         for name in _used_models(config):
             _check_name(name, config.models[name])
         return CheckReport(config, (), probes, tuple(_warnings(config)), faults)
     threads = ThreadGroup()
-    for stream in config.streams:
+    watched = [stream for stream in config.streams if stream.enabled]
+    for stream in watched:
         threads.spawn(f"vp-probe-{stream.id}", _prober(stream, probes), may_hang=True)
     models = [_model_report(config, name) for name in _used_models(config)]
-    threads.join(max(map(_limit_s, config.streams)) + _MARGIN_S)
+    threads.join(max(map(_limit_s, watched), default=0.0) + _MARGIN_S)
     return CheckReport(config, tuple(models), probes, tuple(_warnings(config)), faults)
 
 
@@ -155,6 +160,18 @@ def _prober(stream: StreamConfig, probes: dict[str, ProbeReport]) -> Callable[[]
 def _limit_s(stream: StreamConfig) -> float:
     connect = stream.connect
     return connect.open_timeout_s + connect.read_timeout_s + _MEASURE_S + 1.0
+
+
+def _certificate_faults(config: Config) -> list[str]:
+    """Return what is wrong with the server's certificate, which a run would be refused for."""
+    tls = config.server.tls if config.server is not None else None
+    if tls is None:
+        return []
+    try:
+        Certificate(tls.cert, tls.key)
+    except UsageError as exc:
+        return [str(exc)]
+    return []
 
 
 def _used_models(config: Config) -> list[str]:
@@ -257,7 +274,7 @@ def _cells(stream: StreamConfig, found: ProbeReport) -> list[str | Text]:
         f"{info.rate_fps:.2f}" if info and info.rate_fps else "-",
         f"{found.measured_fps:.2f}" if found.measured_fps else "-",
         f"{found.first_frame_s:.2f} s" if found.first_frame_s is not None else "-",
-        _verdict(found.cause.value if found.cause else ""),
+        _verdict(found.cause.value if found.cause else "") if stream.enabled else "disabled",
     ]
 
 

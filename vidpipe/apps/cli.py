@@ -11,9 +11,10 @@ from typing import Annotated
 
 import typer
 
+from vidpipe.apps.batchcommands import batch
 from vidpipe.apps.manifestcommands import manifest_app
 from vidpipe.apps.modelcommands import models_app
-from vidpipe.apps.signals import StopSignals
+from vidpipe.apps.signals import StopSignals, is_on_terminal
 from vidpipe.apps.terminal import leave, print_json, reporting, writing
 from vidpipe.version import __version__
 
@@ -27,6 +28,7 @@ app = typer.Typer(
 )
 app.add_typer(models_app, name="models")
 app.add_typer(manifest_app, name="manifest")
+app.command()(batch)
 
 ConfigPath = Annotated[Path, typer.Argument(metavar="CONFIG", help="The configuration file.")]
 Overrides = Annotated[
@@ -59,16 +61,23 @@ def run(
         bool,
         typer.Option("--require-all", help="Refuse to start unless every stream comes up."),
     ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Read the configuration again when it changes.")
+    ] = False,
 ) -> None:
     """Run all streams until stopped, or until every file has ended."""
     with reporting():
+        from functools import partial
+
         from rich.console import Console
 
         from vidpipe.apps.live import run as run_live
+        from vidpipe.apps.upkeep import ConfigSource
         from vidpipe.config.load import load_config
 
-        with StopSignals() as signals:
-            loaded = load_config(config, overrides or ())
+        with StopSignals(reloads=not is_on_terminal()) as signals:
+            load = partial(load_config, config, overrides or ())
+            loaded = load()
             console = Console(stderr=True)
             result = run_live(
                 loaded,
@@ -77,7 +86,38 @@ def run(
                 duration_s=duration,
                 is_strict=strict_manifest,
                 requires_all=require_all,
+                source=ConfigSource(config, load, is_watched=watch),
             )
+            leave(result.exit_code)
+
+
+@app.command()
+def wall(
+    config: ConfigPath,
+    window: Annotated[
+        bool, typer.Option("--window", help="Show it on this machine's own screen, too.")
+    ] = False,
+    duration: Annotated[
+        float | None, typer.Option(min=0.0, metavar="S", help="Stop after so many seconds.")
+    ] = None,
+    overrides: Overrides = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Read the configuration again when it changes.")
+    ] = False,
+) -> None:
+    """Run all streams, and serve the wall: every camera on one page, live.
+
+    In the window: 1 to 9 for a spotlight, Escape or q to close it and stop.
+    """
+    with reporting():
+        from rich.console import Console
+
+        from vidpipe.apps.wall import run_wall, wall_source
+
+        with StopSignals(reloads=not is_on_terminal()) as signals:
+            source = wall_source(config, overrides or (), is_watched=watch)
+            console = Console(stderr=True)
+            result = run_wall(source, signals, console, duration_s=duration, has_window=window)
             leave(result.exit_code)
 
 

@@ -74,15 +74,16 @@ class Deployment:
         if self._path is not None:
             write_manifest(self._path, document)
 
-    def update(self, models: Mapping[str, Mapping[str, Any]]) -> None:
-        """Write the manifest anew if what is known of the models is not what it says; never raises.
+    def update(self, models: Mapping[str, Mapping[str, Any]], config: Config | None = None) -> None:
+        """Write the manifest anew if models or streams are not what it says; never raises.
 
-        Before ``begin`` this does nothing.
+        ``config`` is what runs now, if it may be another. Before ``begin`` this does nothing.
         """
         if self._path is None or self._document is None:
             return
+        self._config = config or self._config
         document = build_manifest(self._config, models, self._document)
-        if document["models"] == self._document["models"]:
+        if all(document[key] == self._document[key] for key in ("models", "streams")):
             return
         for difference in differences(self._document, document):
             logger.info("the deployment has changed: {}", difference)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from vidpipe.apps.engine import PoolUnit, RouteLoop
+from vidpipe.apps.units import PoolUnit, RouteLoop
 from vidpipe.config.model import ModelConfig
 from vidpipe.inference.batching import BatchPool
 from vidpipe.inference.choices import override_records
@@ -58,9 +58,11 @@ def describe_models(
         known = of_model.setdefault(pool.model, {})
         title = pool.name.removeprefix(f"{pool.model}/")
         known[title] = pool.describe(compares=compares and not known)
-    found = {name: _merged(known, models[name]) for name, known in of_model.items()}
+    # A change of the configuration may be under way.
+    found = {n: _merged(known, models[n]) for n, known in of_model.items() if n in models}
     for route in routes:
-        found[route.model]["active_pool"] = route.route.name.lower()
+        if route.model in found:
+            found[route.model]["active_pool"] = route.route.name.lower()
     return found
 
 

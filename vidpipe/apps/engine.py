@@ -1,5 +1,7 @@
 """A running configuration: its threads, started sink-first and stopped source-first.
 
+Streams are added and removed while it runs: see ``vidpipe.apps.population``.
+
 Stopping has an order and a deadline: sources stop, lanes drain, requests finish, chains hand over,
 sinks flush and close their files. Past the deadline, or at a second signal, what is left is thrown
 away, and said by name.
@@ -9,21 +11,32 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Protocol
+from typing import Protocol
 
 from loguru import logger
 
+from vidpipe.apps.drafts import Draft
 from vidpipe.apps.herald import Herald
 from vidpipe.apps.outcome import Failure, Outcome, never_up, unanswered
+from vidpipe.apps.population import OnEnd, Population, StreamMaker
+from vidpipe.apps.units import (
+    DispatchLoop,
+    Ending,
+    PoolUnit,
+    RouteLoop,
+    StreamUnit,
+    WorkerLoop,
+)
+from vidpipe.config.stream import StreamConfig
+from vidpipe.interfaces import OpenReader
 from vidpipe.outputs.fanout import SinkLane
+from vidpipe.outputs.gallery import LocalGallery
 from vidpipe.runtime.durations import StageMeters
-from vidpipe.runtime.logs import redact, trace_of
-from vidpipe.runtime.meters import StreamMeter
 from vidpipe.runtime.supervisor import ThreadGroup
-from vidpipe.types import CaptureReport, DropCause, Overflow, PoolReport, StreamState
+from vidpipe.types import DropCause
 
 _ABORT_GRACE_S = 2.0
 """What is left to the sinks after the deadline, to close the files that they have open."""
@@ -33,166 +46,62 @@ _REST_S = 1.0
 
 _TICK_S = 0.05
 
-
-class CaptureLoop(Protocol):
-    """A stream's capture, as its thread and the pipeline see it."""
-
-    @property
-    def is_live(self) -> bool:
-        """True if the source has no end of its own."""
-
-    @property
-    def is_held(self) -> bool:
-        """True if native code holds a thread of it that was given up."""
-
-    def run(self) -> None:
-        """Capture until the source ends or the capture is stopped."""
-
-    def stop(self) -> None:
-        """Ask the loop to end."""
-
-    def report(self) -> CaptureReport:
-        """Return what became of it so far."""
+_SETTLE_S = 1.0
+"""How long a stop waits for a change of streams, which breaks off within a twentieth of it."""
 
 
-class DispatchLoop(Protocol):
-    """The lanes that feed a pool."""
-
-    def end(self, stream: str) -> None:
-        """Take no more frames of a stream."""
-
-    def close(self) -> None:
-        """Take no more frames at all."""
-
-    def abort(self) -> None:
-        """Drop what waits, too."""
-
-    def depth(self, stream: str) -> int:
-        """Count the frames that wait in a stream's lane."""
-
-
-class PoolLoop(Protocol):
-    """A pool of requests and its reaper."""
+class PoolSet(Protocol):
+    """One model's pools, and what feeds them."""
 
     @property
-    def capacity(self) -> int:
-        """How many frames it takes at once."""
+    def pools(self) -> Sequence[PoolUnit]:
+        """All pools."""
+
+    @property
+    def dispatchers(self) -> Sequence[DispatchLoop]:
+        """What feeds them."""
+
+    @property
+    def routes(self) -> Sequence[RouteLoop]:
+        """What moves streams between them."""
 
     @property
     def is_held(self) -> bool:
         """True if the device still runs a request."""
 
-    def report(self, name: str) -> PoolReport:
-        """Return how it stands, under a name."""
+    def close_lanes(self) -> None:
+        """Take no more frames; what waits still goes its way."""
 
-    def reap(self) -> None:
-        """Look after requests that don't answer, until closed."""
+    def abort_lanes(self) -> None:
+        """Drop what waits, too."""
 
     def close(self) -> None:
-        """Give out no more requests; what runs is cancelled."""
+        """End every loop and every pool."""
+
+    def join(self, timeout_s: float) -> Sequence[str]:
+        """Wait for the threads; return those still alive."""
 
     def rest(self, timeout_s: float) -> None:
-        """After ``close``: wait until the device holds nothing any more."""
+        """Wait until the device holds nothing any more."""
 
 
-class Describe(Protocol):
-    """Tells what is known of a pool and its model."""
-
-    def __call__(self, *, compares: bool) -> dict[str, Any]:
-        """Return it; ``compares``: with what the hint alone would choose in place of overrides."""
-
-
-class RouteLoop(Protocol):
-    """What moves a model's streams between its pools."""
+class Plant(StreamMaker, Protocol):
+    """Who makes the streams and the pools of an engine."""
 
     @property
-    def model(self) -> str:
-        """The model's name."""
+    def pool_sets(self) -> Mapping[str, PoolSet]:
+        """Every model's pools, by its name."""
 
     @property
-    def route(self) -> Enum:
-        """The pool in use."""
+    def gallery(self) -> LocalGallery | None:
+        """The streams' pictures; None where nobody could look at them."""
 
     @property
-    def switches(self) -> int:
-        """How often it did."""
+    def herald(self) -> Herald:
+        """Who makes events known, if anybody wants to know them."""
 
-    def run(self) -> None:
-        """Watch until closed."""
-
-    def close(self) -> None:
-        """Let ``run`` return."""
-
-
-class SinkLoops(Protocol):
-    """A stream's sinks."""
-
-    def add(self, lane: SinkLane) -> None:
-        """Make one more, before the start."""
-
-    def start(self, threads: ThreadGroup) -> None:
-        """Start one thread a sink."""
-
-    def close(self) -> None:
-        """Let the sinks write what they hold and finish."""
-
-    def abort(self) -> dict[str, int]:
-        """Let the sinks finish at once; return what each has lost."""
-
-
-class WorkerLoop(Protocol):
-    """What the worker threads run."""
-
-    def run(self) -> None:
-        """Work until closed."""
-
-    def close(self) -> None:
-        """End once nothing is left."""
-
-
-@dataclass(frozen=True, slots=True)
-class StreamUnit:
-    """One stream's parts.
-
-    Attributes:
-        stream: The stream's id.
-        title: What people call it.
-        overflow: What its sinks' lanes do when they are full, unless one is told otherwise.
-        capture: Reads the source.
-        dispatcher: Feeds the model's pool.
-        fanout: The sinks.
-        meter: What counts.
-    """
-
-    stream: str
-    title: str
-    overflow: Overflow
-    capture: CaptureLoop
-    dispatcher: DispatchLoop
-    fanout: SinkLoops
-    meter: StreamMeter
-
-
-@dataclass(frozen=True, slots=True)
-class PoolUnit:
-    """One pool, by a name of its own, of one model; ``describe`` is for the manifest."""
-
-    name: str
-    model: str
-    pool: PoolLoop
-    describe: Describe
-
-
-@dataclass(frozen=True, slots=True)
-class DispatchUnit:
-    """One loop, by the name of what it feeds or of what it serves.
-
-    A dispatcher has one loop for each of its pools.
-    """
-
-    name: str
-    dispatcher: DispatchLoop
-    run: Callable[[], None]
+    def start(self) -> None:
+        """Start all pools; those to come start with them."""
 
 
 class Phase(Enum):
@@ -211,88 +120,132 @@ class Engine:
     again. The rest is for any thread.
     """
 
-    streams: Sequence[StreamUnit]
-    pools: Sequence[PoolUnit]
-    loops: Sequence[DispatchUnit]
+    plant: Plant
     workers: WorkerLoop
     worker_threads: int
     outcome: Outcome
-    routes: Sequence[RouteLoop] = ()
-    herald: Herald | None = None
     stages: StageMeters = field(default_factory=StageMeters)
     phase: Phase = Phase.BUILT
     lost: list[str] = field(default_factory=list)
     """What a stop threw away, for people; empty after a clean one."""
     is_held: bool = False
     """True if native code holds a thread after the stop: the process has to end without it."""
+    population: Population = field(init=False)
     _is_hurried: bool = False
-    _captures: ThreadGroup = field(init=False)
-    _stages: ThreadGroup = field(init=False)
-    _sinks: ThreadGroup = field(init=False)
+    _pulse: threading.Event | None = None
+    _retired: list[PoolSet] = field(default_factory=list)
+    _workers: ThreadGroup = field(init=False)
 
     def __post_init__(self) -> None:
         """Make the thread groups; a death in one of the shared stages stops the run."""
-        self._captures = ThreadGroup(self.outcome.crash)
-        self._stages = ThreadGroup(self.outcome.crash)
-        self._sinks = ThreadGroup(self.outcome.crash)
+        self.population = Population(self.plant, self.outcome)
+        self._workers = ThreadGroup(self.outcome.crash)
 
-    def attach(self, stream: str, lane: SinkLane) -> None:
-        """Give a stream one sink more, before the start."""
-        unit = next(unit for unit in self.streams if unit.stream == stream)
-        unit.fanout.add(lane)
-        self.outcome.expect_sink(stream)
+    # ---- Streams -------------------------------------------------------------------------------
+
+    @property
+    def streams(self) -> list[StreamUnit]:
+        """The streams that run, or have ended by themselves, in the order of their coming."""
+        return self.population.units
+
+    def add(
+        self,
+        stream: StreamConfig | Draft,
+        lanes: Sequence[SinkLane] = (),
+        on_end: OnEnd | None = None,
+        open_reader: OpenReader | None = None,
+    ) -> None:
+        """Add a stream, before the start or while the others run; they don't notice.
+
+        Args:
+            stream: Its section, or what ``plant.draft`` has made of it.
+            lanes: Sinks of the program's own, beside its outputs.
+            on_end: Called once it has ended by itself, or been removed, with all that it had on its
+                way handed over and every sink finished. On a thread of the engine's, which mustn't
+                be held: leave a note, and ask nothing of the engine there.
+            open_reader: Opens what it reads, in place of its source.
+
+        Raises:
+            ConfigError: A plugin refuses the keys of its output, or there is no such model.
+            ModelError: Its model isn't in use yet, and can't be compiled.
+            UsageError: There is a stream of its id; or a former one was ended by force, and frames
+                of it haven't come back; or the run is being stopped.
+        """
+        draft = self.plant.draft(stream) if isinstance(stream, StreamConfig) else stream
+        self.population.add(draft, lanes, on_end=on_end, open_reader=open_reader)
+
+    def remove(self, stream: str, deadline_s: float) -> Ending:
+        """End a stream, as a file does at its end, and forget it; the others don't notice.
+
+        Returns once it has ended: at once, if it had by itself. Past the deadline what it still
+        holds is thrown away, and said by name in the log and in ``Ending.lost``.
+
+        Raises:
+            UsageError: There is none of this id, or the run is being stopped meanwhile.
+        """
+        return self.population.remove([stream], deadline_s)[0]
+
+    def take_pulse(self) -> bool:
+        """Return True if a worker has had time since this was last called; one thread."""
+        has_answered = self._pulse is None or self._pulse.is_set()
+        if has_answered:
+            self._pulse = self.workers.pulse()
+        return has_answered
+
+    def retire(self, pools: PoolSet) -> None:
+        """Remember pools that were released, for as long as the device holds something of them."""
+        self._retired = [one for one in (*self._retired, pools) if one.is_held]
+
+    def dispatchers(self) -> dict[str, list[DispatchLoop]]:
+        """Return what feeds each model in use, by its name; with independent one a stream."""
+        return {name: list(pools.dispatchers) for name, pools in self._sets.items()}
+
+    @property
+    def pools(self) -> list[PoolUnit]:
+        """The pools of all models in use."""
+        return [unit for pools in self._sets.values() for unit in pools.pools]
+
+    @property
+    def routes(self) -> list[RouteLoop]:
+        """What moves the streams of adaptive models."""
+        return [route for pools in self._sets.values() for route in pools.routes]
+
+    @property
+    def _sets(self) -> dict[str, PoolSet]:
+        return dict(self.plant.pool_sets)
+
+    # ---- The run -------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start every thread, sinks first."""
-        self.phase = Phase.RUNNING
-        if self.herald is not None:
-            self.herald.start()
-        for unit in self.streams:
-            unit.fanout.start(self._sinks)
-        for number in range(self.worker_threads):
-            self._stages.spawn(f"vp-work-{number}", self.workers.run)
-        for shared in self.pools:
-            self._stages.spawn(f"vp-reap-{shared.name}", shared.pool.reap)
-        for loop in self.loops:
-            self._stages.spawn(f"vp-disp-{loop.name}", loop.run)
-        for route in self.routes:
-            self._stages.spawn(f"vp-route-{route.model}", route.run)
-        for unit in self.streams:
-            # A native open or read may hold it: a silent camera, a name that doesn't resolve.
-            self._captures.spawn(f"vp-cap-{unit.stream}", self._capture_loop(unit), may_hang=True)
+        """Start every thread, sinks first.
 
-    def _capture_loop(self, unit: StreamUnit) -> Callable[[], None]:
-        """Return what a capture thread runs: whatever happens there is its stream's alone."""
-
-        def run() -> None:
-            try:
-                unit.capture.run()
-            except Exception as exc:  # noqa: BLE001 - the boundary of a stage: one stream fails
-                logger.bind(stream=unit.stream).error("the capture died: {}", trace_of(exc))
-                self.outcome.fail(unit.stream, "source", redact(f"{type(exc).__name__}: {exc}"))
-            finally:
-                unit.dispatcher.end(unit.stream)
-            report = unit.capture.report()
-            if report.state is StreamState.FAILED and report.error:
-                self.outcome.fail(unit.stream, "source", report.error)
-
-        return run
+        Raises:
+            ConfigError: A sink of the program's own refused; nothing has been started.
+        """
+        with self.population.changing():
+            self.population.equip()
+            self.phase = Phase.RUNNING
+            self.plant.herald.start()
+            self.population.begin()
+            for number in range(self.worker_threads):
+                self._workers.spawn(f"vp-work-{number}", self.workers.run)
+            self.plant.start()
+            self.population.begin_captures()
 
     def discard(self) -> None:
         """Let go of what was never started."""
         self.phase = Phase.STOPPED
-        for shared in self.pools:
-            shared.pool.close()
-            shared.pool.rest(_REST_S)
+        self._close_gallery()
+        for pools in self._sets.values():
+            pools.close()
+            pools.rest(_REST_S)
 
     def end_sources(self) -> None:
         """Let the sources stop; what is on its way is still handed over and written."""
-        if self.herald is not None:
-            self.herald.end_watch()
-        for unit in self.streams:
-            unit.capture.stop()
-        for loop in self.loops:
-            loop.dispatcher.close()
+        self.plant.herald.end_watch()
+        self.population.end_sources()
+        for pools in self._sets.values():
+            pools.close_lanes()
 
     def stop(self, deadline_s: float, on_abort: Callable[[], None] | None = None) -> None:
         """Stop source-first, within so many seconds; ``lost`` names what had to be thrown away.
@@ -303,12 +256,13 @@ class Engine:
         """
         deadline = time.monotonic() + deadline_s
         self.end_sources()
+        self.population.settle(min(deadline_s, _SETTLE_S))
         # Half of what is left: the sinks need the other half for their files.
         self._wait(self.outcome.handed_over, (deadline - time.monotonic()) / 2)
         is_complete = self.outcome.handed_over.is_set()
         if not is_complete:
-            for loop in self.loops:
-                loop.dispatcher.abort()
+            for pools in self._sets.values():
+                pools.abort_lanes()
         self.phase = Phase.STOPPED
         self._close_stages()
         self._wait(self.outcome.all_written, deadline - time.monotonic())
@@ -318,38 +272,48 @@ class Engine:
                 on_abort()
             losses = {unit.stream: unit.fanout.abort() for unit in self.streams}
             self.outcome.all_written.wait(_ABORT_GRACE_S)
-        held = self._stages.join(1.0) + self._sinks.join(0.2)
+        held = self._join(1.0) + self.population.join_sinks(0.2)
         if not is_complete or losses or held:
             self._name_losses(losses, held)
+        self._close_gallery()
         self._close_herald(deadline)
         rest_until = time.monotonic() + (0.0 if held else _REST_S)
-        for shared in self.pools:
-            shared.pool.rest(max(0.0, rest_until - time.monotonic()))
-        for name in self._captures.join(0.5):
+        for pools in self._sets.values():
+            pools.rest(max(0.0, rest_until - time.monotonic()))
+        left = self.population.join_captures(0.5)
+        for name in left:
             logger.info("{} is held by its source and is left behind; nothing is lost by it", name)
-            self.is_held = True
-        left = any(unit.capture.is_held for unit in self.streams)
-        self.is_held = self.is_held or bool(held) or left
-        self.is_held = self.is_held or any(unit.pool.is_held for unit in self.pools)
+        self.is_held = bool(self.is_held or held or left or self.population.is_held)
+        every = (*self._sets.values(), *self._retired)
+        self.is_held = self.is_held or any(pools.is_held for pools in every)
 
     def _close_stages(self) -> None:
         """Let everything behind the captures finish what it holds."""
-        for route in self.routes:
-            route.close()
-        for shared in self.pools:
-            shared.pool.close()
+        for pools in self._sets.values():
+            pools.close()
         self.workers.close()
         for unit in self.streams:
             unit.fanout.close()
 
+    def _join(self, timeout_s: float) -> list[str]:
+        """Wait for the threads of the shared stages; return the names of those still alive."""
+        until = time.monotonic() + timeout_s
+        held = list(self._workers.join(timeout_s))
+        for pools in self._sets.values():
+            held += pools.join(max(0.0, until - time.monotonic()))
+        return held
+
+    def _close_gallery(self) -> None:
+        if self.plant.gallery is not None:
+            self.plant.gallery.close()
+
     def _close_herald(self, deadline: float) -> None:
         """Deliver what events can be in the time that is left; the outbox keeps the rest."""
-        if self.herald is None:
-            return
-        self.herald.end()
-        self._wait(self.herald.drained, deadline - time.monotonic())
-        self.lost += self.herald.close()
-        self.is_held = self.is_held or self.herald.is_held
+        herald = self.plant.herald
+        herald.end()
+        self._wait(herald.drained, deadline - time.monotonic())
+        self.lost += herald.close()
+        self.is_held = self.is_held or herald.is_held
 
     @property
     def failures(self) -> list[Failure]:
@@ -371,6 +335,7 @@ class Engine:
     def hurry(self) -> None:
         """Let a stop, under way or to come, wait for nothing; a signal handler may call it."""
         self._is_hurried = True
+        self.population.hurry()
 
     def _wait(self, event: threading.Event, timeout_s: float) -> None:
         """Wait for an event until its time is up, or somebody is in a hurry."""

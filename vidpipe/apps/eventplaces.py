@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import quote, unquote
 
+from vidpipe.apps.sinks import lane_names
 from vidpipe.config.address import Url, split_port, split_url
 from vidpipe.config.eventoutputs import (
     ClientTlsConfig,
@@ -20,6 +21,7 @@ from vidpipe.config.eventoutputs import (
     MqttOutput,
     WebhookOutput,
 )
+from vidpipe.config.schema import Config
 from vidpipe.config.stream import StreamConfig
 from vidpipe.errors import ConfigError, Fault
 from vidpipe.outputs.courier import Courier, Endpoint
@@ -60,6 +62,16 @@ def event_targets(stream: StreamConfig, names: Sequence[str]) -> Iterator[EventT
     for name, output in zip(names, stream.outputs, strict=True):
         if isinstance(output, MqttOutput | WebhookOutput):
             yield EventTarget(stream.id, name, output)
+
+
+def all_targets(config: Config) -> list[EventTarget]:
+    """Return every output that takes events, but for those of streams that are disabled."""
+    return [
+        target
+        for stream in config.streams
+        if stream.enabled
+        for target in event_targets(stream, lane_names([output.type for output in stream.outputs]))
+    ]
 
 
 def couriers_for(targets: Sequence[EventTarget]) -> list[Courier]:

@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from vidpipe.apps.controls import Controls, Load
+from vidpipe.apps.exhibition import wall_of
+from vidpipe.apps.fleetchanges import FleetChanges, fetch_models, finite_of, is_endless
+from vidpipe.apps.fleetdetection import FleetDetection
+from vidpipe.apps.fleetgallery import FleetGallery
 from vidpipe.apps.keeper import Keeper
 from vidpipe.apps.messages import error_from_refusal
 from vidpipe.apps.outcome import Failure, never_up, unanswered
 from vidpipe.apps.share import WorkerShare
 from vidpipe.apps.spawning import Spare
 from vidpipe.config.schema import Config
-from vidpipe.config.stream import StreamConfig
 from vidpipe.errors import VidpipeError
-from vidpipe.inference.zoo import fetch_model
 from vidpipe.runtime.durations import Durations, Stage, together
 from vidpipe.runtime.meters import StreamStats
 from vidpipe.runtime.supervisor import ThreadGroup
-from vidpipe.sources.plugin import is_plugin_live
+from vidpipe.shots import Gallery, Wants
 from vidpipe.types import CaptureReport, PoolReport
 
 T = TypeVar("T")
@@ -43,23 +46,29 @@ class Fleet:
     ``start`` and ``close`` are for one thread; the rest is for any.
     """
 
-    def __init__(self, config: Config, shares: list[WorkerShare]) -> None:
+    def __init__(self, config: Config, shares: list[WorkerShare], load: Load | None = None) -> None:
         """Start the processes, and wait until every one has compiled its models.
+
+        Args:
+            config: All of it.
+            shares: Each worker's.
+            load: What ``reload`` reads it again by.
 
         Raises:
             VidpipeError: One of them can't: its error, as if it had been raised here.
             FetchError: A model of the zoo can't be fetched.
         """
-        self._config = config
-        for name in dict.fromkeys(stream.model for stream in config.streams):
-            zoo = config.models[name].zoo
-            if zoo is not None:
-                fetch_model(zoo, config.cache_dir)  # here, and not by all of them at once
-        finite = [stream.id for stream in config.streams if _has_end(stream)]
+        fetch_models(config)
+        finite = finite_of(config)
         self._spare = Spare()
         self._keepers = [Keeper(share, config, finite, self._spare) for share in shares]
-        self._keeper_of = {s: keeper for keeper in self._keepers for s in keeper.share.streams}
+        self._changes = FleetChanges(self._keepers, config, self._forget)
+        self._controls = Controls(self._changes, config, load)
         self._threads = ThreadGroup()
+        self._gallery = self._opened_gallery()
+        self._detection = FleetDetection(self._keepers)
+        for keeper in self._keepers:
+            keeper.detection = self._detection
         self._is_hurried = False
         self._is_closed = False
         try:
@@ -69,6 +78,28 @@ class Fleet:
         except BaseException:
             self._end_all()
             raise
+
+    @property
+    def _config(self) -> Config:
+        return self._changes.config
+
+    def _forget(self, stream: str) -> None:
+        if self._gallery is not None:
+            self._gallery.remove(stream)
+
+    def _opened_gallery(self) -> FleetGallery | None:
+        wall = wall_of(self._config)
+        if wall is None:
+            return None
+
+        def show(wants: Wants) -> None:
+            for keeper in self._keepers:
+                keeper.show(wants)
+
+        gallery = FleetGallery(show, quality=wall.quality)
+        for keeper in self._keepers:
+            keeper.gallery = gallery
+        return gallery
 
     def _wait_until_settled(self) -> None:
         for keeper in self._keepers:
@@ -140,7 +171,49 @@ class Fleet:
             keeper.release()
         self._threads.join(_GRACE_S)
 
+    # ---- Changes -------------------------------------------------------------------------------
+
+    def reload(self) -> Mapping[str, Sequence[str]]:
+        """Read the file again: see ``Pipeline.reload``; streams that come go to idle workers."""
+        return self._controls.reload()
+
+    def enable(self, stream: str) -> None:
+        """Watch a stream that is disabled: see ``Pipeline.enable``."""
+        self._controls.enable(stream)
+
+    def disable(self, stream: str) -> None:
+        """Watch a stream no more: see ``Pipeline.disable``."""
+        self._controls.disable(stream)
+
+    def restart(self, stream: str) -> None:
+        """End a stream and begin it anew: see ``Pipeline.restart``."""
+        self._controls.restart(stream)
+
+    @property
+    def revision(self) -> int:
+        """How many changes there have been."""
+        return self._controls.revision
+
+    def has_pulse(self) -> bool:
+        """Return True: a worker that says nothing is killed by its keeper."""
+        return True
+
+    @property
+    def config(self) -> Config:
+        """What runs; after a change it is another one."""
+        return self._config
+
     # ---- How it stands -------------------------------------------------------------------------
+
+    @property
+    def gallery(self) -> Gallery | None:
+        """The pictures of all workers; None where nobody could look at them."""
+        return self._gallery
+
+    @property
+    def detector(self) -> FleetDetection:
+        """What looks at pictures that somebody brings: one of the workers."""
+        return self._detection
 
     def titles(self) -> dict[str, str]:
         """Return what people call each stream, by its id."""
@@ -199,7 +272,9 @@ class Fleet:
         found = [failure for keeper in self._keepers for failure in keeper.ledger.failures]
         reports, stats = self.reports(), self.stats()
         for stream in self._config.streams:
-            if self._is_closed and _is_live(stream):
+            if stream.id not in stats or stream.id not in reports or not stream.enabled:
+                continue
+            if self._is_closed and is_endless(stream):
                 found += never_up(stream.id, reports[stream.id])
             found += unanswered(stream.id, stats[stream.id])
         return found
@@ -222,17 +297,8 @@ class Fleet:
     def _by_stream(self, several: Iterable[Mapping[str, T]]) -> dict[str, T]:
         """Return all of several mappings by stream, in the configuration's order."""
         whole = {stream: value for one in several for stream, value in one.items()}
-        return {stream.id: whole[stream.id] for stream in self._config.streams}
-
-
-def _is_live(stream: StreamConfig) -> bool:
-    """Return True if a stream has no end of its own."""
-    return is_plugin_live(stream.source) if stream.kind == "plugin" else not stream.is_recorded
-
-
-def _has_end(stream: StreamConfig) -> bool:
-    """Return True if a stream is a recording that is read once."""
-    return not (_is_live(stream) or stream.loop or stream.kind == "synthetic")
+        # A change may be under way.
+        return {s.id: whole[s.id] for s in self._config.streams if s.id in whole}
 
 
 def _agreed(of_worker: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:

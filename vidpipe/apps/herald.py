@@ -1,6 +1,7 @@
 """Who makes events known: watches results and cameras, and keeps the outbox and its couriers going.
 
-Its threads hold no frame, and whatever they do harms no stream.
+Its threads hold no frame, and whatever they do harms no stream. Where events go may change while
+streams run: the outbox and its couriers are replaced then, and what happens meanwhile waits.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from vidpipe.analytics.events import CameraWatch, DetectionWatch, EventPolicy, S
 from vidpipe.apps.eventplaces import EventTarget, couriers_for
 from vidpipe.apps.outcome import Outcome
 from vidpipe.config.schema import EventsConfig, OutboxConfig
-from vidpipe.events import Announce, EventKind
+from vidpipe.events import Announce, Event, EventKind
 from vidpipe.interfaces import Clock
+from vidpipe.outputs.courier import Courier
 from vidpipe.outputs.outbox import Outbox
 from vidpipe.outputs.vault import OutboxPolicy
 from vidpipe.runtime.logs import redact
@@ -59,7 +61,7 @@ class _Books:
         self._add("lost", count)
 
     def refuse(self, target: str, event: str, why: str) -> None:
-        one = self.targets[target]
+        one = self.targets[target]  # refused by a courier of ours
         logger.bind(stream=one.stream).error(
             "{} refuses event {} for good, which is thrown away: {}", one.part, event, why
         )
@@ -79,10 +81,58 @@ class _Books:
             return self.counts[what]
 
 
+@dataclass(slots=True)
+class Post:
+    """An outbox and its couriers, with their threads: what is replaced when the places change.
+
+    ``start``, ``end`` and ``close`` in this order, by one thread; ``put`` is for any.
+    """
+
+    targets: Mapping[str, EventTarget]
+    couriers: Sequence[Courier]
+    outbox: Outbox
+    has_started: bool = False
+    is_held: bool = False
+    """After ``close``: True if a thread was left behind in a call that doesn't return."""
+    _courier_threads: ThreadGroup = field(default_factory=ThreadGroup)
+    _outbox_threads: ThreadGroup = field(default_factory=ThreadGroup)
+
+    def start(self) -> None:
+        """Start the threads, if there is anybody to bring anything to."""
+        if not self.targets:
+            return
+        self.has_started = True
+        # A hung disk, a name that doesn't resolve: each may hold its thread.
+        self._outbox_threads.spawn("vp-outbox", self.outbox.run, may_hang=True)
+        for number, courier in enumerate(self.couriers):
+            self._courier_threads.spawn(f"vp-courier-{number}", courier.run, may_hang=True)
+
+    def end(self) -> None:
+        """No event follows."""
+        if self.has_started:
+            self.outbox.end()
+        else:
+            self.outbox.drained.set()
+
+    def close(self) -> list[str]:
+        """Stop delivering, keep the rest for whoever opens the file next; return what is lost."""
+        if not self.has_started:
+            return []
+        for courier in self.couriers:
+            courier.stop()
+        held = self._courier_threads.join(_COURIERS_S)
+        self.outbox.close()
+        held += self._outbox_threads.join(_OUTBOX_S)
+        self.is_held = bool(held)
+        gone = self.outbox.lost_at_end
+        lost = [f"{gone} events that could be kept in memory only"] if gone else []
+        return lost + ["the outbox did not end"] * ("vp-outbox" in held)
+
+
 class Herald:
     """The events of one engine. ``start``, ``end`` and ``close`` in this order, by one thread.
 
-    ``end_watch`` is for any thread; each may be called twice.
+    ``end_watch`` is for any thread; each may be called twice. In between the places may change.
     """
 
     def __init__(
@@ -101,71 +151,113 @@ class Herald:
         given, box = events or EventsConfig(), outbox or OutboxConfig()
         classes = frozenset(given.classes) if given.classes is not None else None
         self._policy = EventPolicy(given.quiet_s, classes)
-        self._path = box.path
-        self._couriers = couriers_for(targets)
-        self._books = _Books({target.key: target for target in targets}, outcome)
-        targets_of: dict[str, list[str]] = {}
-        for target in targets:
-            targets_of.setdefault(target.stream, []).append(target.key)
-        self._streams = frozenset(targets_of)
-        policy = OutboxPolicy(box.path, int(box.max_mb * 1_000_000))
-        self._outbox = Outbox(policy, self._couriers, targets_of, self._books, clock)
-        self._cameras: list[tuple[Camera, CameraWatch]] = []
+        self._box = OutboxPolicy(box.path, int(box.max_mb * 1_000_000))
+        self._clock = clock
+        self._books = _Books({}, outcome)
+        self._post = self.prepare(targets)
+        self._books.targets = self._post.targets
+        self._cameras: list[tuple[str, Camera, CameraWatch]] = []
         self._has_started = False
         self._is_closed = False
+        self._watches = False
         self._no_watch = threading.Event()
         self._watch_threads = ThreadGroup()
-        self._courier_threads = ThreadGroup()
-        self._outbox_threads = ThreadGroup()
+        self._lost: list[str] = []
         self.is_held = False
-        """After ``close``: True if a thread was left behind in a call that doesn't return."""
+        """True if a thread was left behind in a call that doesn't return."""
 
-    # ---- Where events come from, before the start ----------------------------------------------
+    # ---- Where events come from ----------------------------------------------------------------
 
     def announcer(self, stream: str, title: str) -> Announce:
         """Return what makes events of a stream; where nobody wants them, it does nothing."""
         scribe = Scribe(stream, title)
 
         def announce(kind: EventKind, detail: str) -> None:
-            self._outbox.put(scribe.note(kind, redact(detail)))
+            self._put(scribe.note(kind, redact(detail)))
 
-        return announce if stream in self._streams else _ignore
+        return announce if self._is_wanted(stream) else _ignore
 
     def result_watch(
         self, stream: str, title: str, meter: StreamMeter
     ) -> Callable[[FrameResult], None] | None:
         """Return what looks for events in a stream's results, or None where nobody wants any."""
-        if stream not in self._streams:
+        if not self._is_wanted(stream):
             return None
         self._books.meters[stream] = meter
         watch = DetectionWatch(self._policy, Scribe(stream, title))
 
         def see(result: FrameResult) -> None:
             for event in watch.see(result):
-                self._outbox.put(event)
+                self._put(event)
 
         return see
 
     def watch_camera(self, stream: str, title: str, camera: Camera) -> None:
-        """Look after a stream's source from the start on."""
-        if stream in self._streams:
-            self._cameras.append((camera, CameraWatch(Scribe(stream, title))))
+        """Look after a stream's source."""
+        if self._is_wanted(stream):
+            watch = CameraWatch(Scribe(stream, title))
+            self._cameras = [*self._cameras, (stream, camera, watch)]
+
+    def forget_camera(self, stream: str) -> None:
+        """Look after a stream's source no more."""
+        self._cameras = [one for one in self._cameras if one[0] != stream]
+        self._books.meters.pop(stream, None)
+
+    def _is_wanted(self, stream: str) -> bool:
+        return any(target.stream == stream for target in self._post.targets.values())
+
+    def _put(self, event: Event) -> None:
+        self._post.outbox.put(event)
+
+    # ---- Where they go -------------------------------------------------------------------------
+
+    def prepare(self, targets: Sequence[EventTarget]) -> Post:
+        """Return what would bring events to other places; nothing is changed or opened yet.
+
+        Raises:
+            ConfigError: A certificate or key of an output can't be used.
+        """
+        couriers = couriers_for(targets)
+        targets_of: dict[str, list[str]] = {}
+        for target in targets:
+            targets_of.setdefault(target.stream, []).append(target.key)
+        outbox = Outbox(self._box, couriers, targets_of, self._books, self._clock)
+        return Post({target.key: target for target in targets}, couriers, outbox)
+
+    def replace(self, post: Post) -> None:
+        """Bring events to other places from now on; what the former ones don't have yet is kept.
+
+        What happens meanwhile waits in memory for the new outbox to be opened.
+        """
+        former, self._post = self._post, post
+        self._books.targets = {**former.targets, **post.targets}
+        self._lost += former.close()
+        self._books.targets = post.targets
+        self.is_held = self.is_held or former.is_held
+        if self._has_started and not self._is_closed:
+            self._begin()
+
+    def is_for(self, targets: Sequence[EventTarget]) -> bool:
+        """True if these are the places that it brings events to."""
+        return list(self._post.targets.values()) == list(targets)
 
     # ---- The run -------------------------------------------------------------------------------
 
     @property
     def drained(self) -> threading.Event:
         """Set, after ``end``, once all events are delivered that can be."""
-        return self._outbox.drained
+        return self._post.outbox.drained
 
     def start(self) -> None:
         """Start the threads."""
         self._has_started = True
-        # A hung disk, a name that doesn't resolve: each may hold its thread.
-        self._outbox_threads.spawn("vp-outbox", self._outbox.run, may_hang=True)
-        for number, courier in enumerate(self._couriers):
-            self._courier_threads.spawn(f"vp-courier-{number}", courier.run, may_hang=True)
-        self._watch_threads.spawn("vp-cameras", self._look)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._post.start()
+        if self._post.has_started and not self._watches:
+            self._watches = True
+            self._watch_threads.spawn("vp-cameras", self._look)
 
     def end_watch(self) -> None:
         """Look after the cameras no more: that they stop now is nobody's news."""
@@ -174,10 +266,7 @@ class Herald:
     def end(self) -> None:
         """No event follows."""
         self.end_watch()
-        if self._has_started:
-            self._outbox.end()
-        else:
-            self._outbox.drained.set()
+        self._post.end()
 
     def close(self) -> list[str]:
         """Stop delivering, keep the rest for the next start; return what is lost, for people."""
@@ -185,29 +274,27 @@ class Herald:
         if not self._has_started or self._is_closed:
             return []
         self._is_closed = True
-        for courier in self._couriers:
-            courier.stop()
-        held = self._watch_threads.join(1.0) + self._courier_threads.join(_COURIERS_S)
-        self._outbox.close()
-        held += self._outbox_threads.join(_OUTBOX_S)
-        self.is_held = bool(held)
+        held = self._watch_threads.join(1.0)
+        self._lost += self._post.close()
+        self.is_held = self.is_held or bool(held) or self._post.is_held
         self._say_end()
-        gone = self._outbox.lost_at_end
-        lost = [f"{gone} events that could be kept in memory only"] if gone else []
-        return lost + ["the outbox did not end"] * ("vp-outbox" in held)
+        return self._lost
 
     def _say_end(self) -> None:
-        counts, left = self._books.counts, self._outbox.left
+        if not self._watches:
+            return  # there was never anybody to tell
+        counts, left = self._books.counts, self._post.outbox.left
         further = [f"{counts[what]} {what}" for what in ("refused", "lost") if counts[what]]
         logger.info("events: {}", ", ".join([f"{counts['delivered']} delivered", *further]))
         if left:
-            logger.warning("events: {} deliveries wait in {} for the next start", left, self._path)
+            path = self._box.path
+            logger.warning("events: {} deliveries wait in {} for the next start", left, path)
 
     def _look(self) -> None:
         while not self._no_watch.wait(_LOOK_EVERY_S):
-            for camera, watch in self._cameras:
+            for _, camera, watch in self._cameras:
                 if camera.is_live and (event := watch.look(camera.report())) is not None:
-                    self._outbox.put(event)
+                    self._put(event)
 
 
 def _ignore(kind: EventKind, detail: str) -> None:

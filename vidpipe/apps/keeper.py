@@ -11,38 +11,46 @@ Guarantees:
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from queue import Empty
+from typing import Any
 
 from loguru import logger
 
+from vidpipe.apps.fleetdetection import FleetDetection
+from vidpipe.apps.fleetgallery import FleetGallery
 from vidpipe.apps.ledger import Ledger
+from vidpipe.apps.lives import Life, known_models, log_line, part_of, rest_s, status_of
 from vidpipe.apps.messages import (
+    Answer,
     Begin,
     Finished,
     Hurry,
     LogLine,
+    Look,
     Models,
     Ready,
     Refused,
+    Seen,
+    Show,
+    Shown,
     Stop,
     Task,
+    Turn,
     View,
 )
 from vidpipe.apps.share import WorkerShare, shortened
-from vidpipe.apps.spawning import Child, Spare, spawn
+from vidpipe.apps.spawning import Spare, spawn
 from vidpipe.config.schema import Config
+from vidpipe.errors import VidpipeError
 from vidpipe.runtime.logs import registered_secrets, trace_of
+from vidpipe.shots import Wants
 from vidpipe.types import DropCause
-
-if TYPE_CHECKING:
-    from loguru import Record
 
 ATTEMPTS = 3
 """So many processes may die over one recorded file."""
@@ -53,24 +61,10 @@ SILENCE_S = 60.0
 START_S = 600.0
 """A restart that takes so long hangs: compiling for a GPU takes minutes, at worst."""
 
-_BACKOFF_S = (0.5, 30.0)
-"""Before the second restart in a row, and at most; the first one comes at once."""
-
 _CALM_S = 60.0
 """After so long a life, a death is the first one again."""
 
 _WAKING_S = 2.0
-
-
-@dataclass(slots=True)
-class Life:
-    """One process of the worker, from its task to its end."""
-
-    child: Child
-    started_at: float
-    is_ready: bool = False
-    finished: Finished | None = None
-    refused: Refused | None = None
 
 
 class Keeper:
@@ -103,6 +97,11 @@ class Keeper:
         self.models: Mapping[str, Mapping[str, Any]] = {}
         self.lost: list[str] = []
         """What the end threw away, for people."""
+        self.gallery: FleetGallery | None = None
+        """Where its pictures are shown."""
+        self.detection: FleetDetection | None = None
+        """Where its answers about single pictures are waited for."""
+        self._wants: Wants = {}
         self._config = config
         self._finite = frozenset(finite)
         self._spare = spare
@@ -145,6 +144,60 @@ class Keeper:
             life = self._life
         if life is not None and life.is_ready:
             life.child.tell(Hurry())
+
+    def show(self, wants: Wants) -> None:
+        """Have the process asked for these pictures of its streams, once it speaks next.
+
+        So nobody ever waits for one that hangs.
+        """
+        self._wants = wants
+
+    def look(self, look: Look) -> bool:
+        """Have the process asked about a picture; False if there is none that hears."""
+        with self._lock:
+            life = self._life
+        if life is None or not life.is_ready or self._stopping.is_set():
+            return False
+        life.child.tell(look)
+        return True
+
+    def ask(self, turn: Turn, timeout_s: float) -> Answer | None:
+        """Have the process change something; None if none is at work that could.
+
+        Raises:
+            VidpipeError: It says nothing for so long.
+        """
+        with self._lock:
+            life = self._life
+        if life is None or not life.is_ready:
+            return None
+        try:
+            return life.ask(turn, timeout_s)
+        except Empty:
+            raise VidpipeError(f"{self.name} doesn't answer within {timeout_s:g} s") from None
+
+    def assign(
+        self,
+        share: WorkerShare,
+        config: Config,
+        finite: Sequence[str],
+        begun: Sequence[str],
+        *,
+        is_behind: bool,
+    ) -> None:
+        """Keep other streams from now on; ``begun`` anew are some.
+
+        A process that hasn't taken the change up (``is_behind``) gives way to one that does.
+        """
+        with self._lock:
+            self.share, self._config = share, config
+            self._finite = frozenset(finite)
+            life = self._life
+        for stream in begun:
+            self._attempts.pop(stream, None)
+        self.ledger.follow(share.streams, begun)
+        if life is not None and (is_behind or not life.is_ready):
+            life.child.process.kill()  # its task is of yesterday
 
     def kill(self) -> None:
         """End the process as it stands, and start no other."""
@@ -199,8 +252,10 @@ class Keeper:
         finally:
             with self._lock:
                 self._life = None
+            if self.detection is not None:
+                self.detection.miss(self)
             code = life.child.reap()
-        return self._bury(life, left, _status(life, code))
+        return self._bury(life, left, status_of(life, code))
 
     def _start(self, streams: Sequence[str]) -> Life:
         spare = self._spare.take(self.name) if self._has_begun else None
@@ -210,7 +265,7 @@ class Keeper:
             self._life = life
         task = Task(
             number=self.share.number,
-            config=self._part(streams),
+            config=part_of(self._config, streams),
             processors=self.share.processors,
             compares=not self._has_begun,
             secrets=registered_secrets(),
@@ -221,15 +276,6 @@ class Keeper:
         given = replace(self.share, streams=tuple(streams))
         logger.info("{}: process {}, {}", self.name, child.process.pid, given)
         return life
-
-    def _part(self, streams: Sequence[str]) -> Config:
-        """Return the configuration of some streams; what the parent does is left out."""
-        config = self._config
-        telemetry = config.telemetry.model_copy(update={"log_file": None, "manifest": None})
-        kept = tuple(stream for stream in config.streams if stream.id in streams)
-        return config.model_copy(
-            update={"streams": kept, "workers": 1, "server": None, "telemetry": telemetry}
-        )
 
     def _listen(self, life: Life) -> None:
         """Take what the process says until it says no more."""
@@ -247,12 +293,11 @@ class Keeper:
         match word:
             case View():
                 self.ledger.take(word)
+                self._look_after_pictures(life, word)
                 if self._has_begun:
                     self._spare.fill()
-            case LogLine():
-                self._log(word)
-            case Models():
-                self._learn(word)
+            case Answer():
+                life.answers.put(word)
             case Ready():
                 self._welcome(life)
             case Refused():
@@ -260,22 +305,35 @@ class Keeper:
             case Finished():
                 life.finished = word
                 self.ledger.take(word.view)
+            case _:
+                self._pass_on(word)
 
-    def _learn(self, word: Models) -> None:
-        """Keep what is known of the models; the overrides are looked into only once."""
-        known = self.models
-        self.models = {
-            name: {**about, "overrides": known[name]["overrides"]}
-            if name in known and about.get("overrides") is None
-            else about
-            for name, about in word.models.items()
-        }
+    def _pass_on(self, word: object) -> None:
+        match word:
+            case Seen() if self.detection is not None:
+                self.detection.settle(word)
+            case Shown() if self.gallery is not None:
+                self.gallery.hang(word)
+            case LogLine():
+                log_line(self.name, word)
+            case Models():
+                self.models = known_models(self.models, word)
+
+    def _look_after_pictures(self, life: Life, view: View) -> None:
+        if self.gallery is not None:
+            self.gallery.learn(view)
+        wants = {s: self._wants[s] for s in self.share.streams if s in self._wants}
+        if life.is_ready and wants != life.told:
+            life.told = wants
+            life.child.tell(Show(wants))
 
     def _welcome(self, life: Life) -> None:
         with self._lock:
             life.is_ready = True
             has_begun, is_stopping = self._has_begun, self._stop is not None
         self.settled.set()
+        if self.gallery is not None:
+            self.gallery.begin_life(self.share.streams)
         if is_stopping:
             self._stop_life(life)
         elif has_begun:
@@ -283,14 +341,6 @@ class Keeper:
             if self._deaths:
                 seconds = time.monotonic() - life.started_at
                 logger.info("{} is back after {:.1f} s", self.name, seconds)
-
-    def _log(self, line: LogLine) -> None:
-        def set_time(record: Record) -> None:
-            record["time"] = line.time
-
-        text = line.text if line.stream else f"{self.name}: {line.text}"
-        bound = logger.bind(stream=line.stream) if line.stream else logger
-        bound.patch(set_time).log(line.level, "{}", text)
 
     def _bury(self, life: Life, streams: Sequence[str], status: str) -> bool:
         """Learn from the end of a process; return True if there shall be another one."""
@@ -341,20 +391,7 @@ class Keeper:
         if not left:
             logger.error("{} {}; it has nothing left to do", self.name, what)
             return False
-        first_s, longest_s = _BACKOFF_S
-        # the exponent is bounded: deaths may be many over the months
-        delay_s = min(longest_s, first_s * 2 ** min(self._deaths - 2, 20))
-        delay_s = 0.0 if self._deaths == 1 else delay_s
+        delay_s = rest_s(self._deaths)
         when = f"in {delay_s:g} s" if delay_s else "now"
         logger.error("{} {}; started again {}: {} wait", self.name, what, when, shortened(left))
         return not self._stopping.wait(delay_s)
-
-
-def _status(life: Life, code: int) -> str:
-    """Return what became of a process, for people."""
-    if code < 0:
-        with suppress(ValueError):
-            return f"was killed by {signal.Signals(-code).name}"
-    if life.finished is not None:
-        return "was stopped from outside" if not life.finished.is_crashed else "crashed"
-    return f"died with exit code {code}"

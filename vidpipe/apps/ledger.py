@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -58,6 +58,27 @@ class Ledger:
     _files: list[Path] = field(default_factory=list)
     _ended: set[str] = field(default_factory=set)
 
+    def follow(self, streams: Sequence[str], begun: Collection[str]) -> None:
+        """Keep the record of other streams from now on.
+
+        Args:
+            streams: All of them.
+            begun: Those of them that have begun anew: what ended or failed of them counts no more.
+        """
+        with self._lock:
+            gone = {*self.streams, *self._past}.difference(streams)
+            self.streams = tuple(streams)
+            for stream in gone:
+                self._past.pop(stream, None)
+                self._reports.pop(stream, None)
+            self._has_been_up -= gone
+            self._ended -= gone.union(begun)
+            self._failures = {
+                failure: None
+                for failure in self._failures
+                if failure.stream not in gone and failure.stream not in begun
+            }
+
     def take(self, view: View) -> None:
         """Learn how the process that lives now stands."""
         with self._lock:
@@ -83,6 +104,8 @@ class Ledger:
                 return {}
             in_flight = {s: stats.in_flight for s, stats in view.stats.items() if stats.in_flight}
             for stream, stats in view.stats.items():
+                if stream not in self.streams:
+                    continue
                 over = _over(stats, cause)
                 if is_coming_back and stream not in self._ended:
                     over = replace(over, reconnects=over.reconnects + 1)

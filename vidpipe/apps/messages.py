@@ -1,13 +1,15 @@
 """What a run in several processes says through its pipes: plain records, one pickle each.
 
 From the parent to a worker: the module search path and the processors, a ``Task``, then ``Begin``,
-and at the end ``Stop`` and perhaps ``Hurry``. From a worker: ``Ready`` or ``Refused``, then one
-``View`` after another, ``LogLine`` and ``Models`` at any time, and last of all ``Finished``.
+``Show`` whenever other pictures are wanted, ``Prepare`` and then ``TakeUp`` or ``LetBe`` for each
+change, which it answers by ``Answer``, and at the end ``Stop`` and perhaps ``Hurry``. From a
+worker: ``Ready`` or ``Refused``, then one ``View`` after another, ``LogLine``, ``Models`` and
+``Shown`` at any time, and last of all ``Finished``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +20,8 @@ from vidpipe.config.schema import Config
 from vidpipe.errors import ConfigError, Fault, VidpipeError
 from vidpipe.runtime.durations import Durations, Stage
 from vidpipe.runtime.meters import StreamStats
+from vidpipe.server.detector import DetectQuestion
+from vidpipe.shots import Glance, Second, Shot, ShotSize, Wants
 from vidpipe.types import CaptureReport, PoolReport
 
 
@@ -58,7 +62,57 @@ class Hurry:
     """Let the stop wait for nothing."""
 
 
-Order: TypeAlias = Begin | Stop | Hurry
+@dataclass(frozen=True, slots=True)
+class Show:
+    """Which pictures are wanted from now on."""
+
+    wants: Wants
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Somebody brings a picture, and waits for what is on it.
+
+    Attributes:
+        number: The question's, for the answer.
+        image: Where the picture is to be read.
+        question: The rest of what is asked.
+    """
+
+    number: int
+    image: Path
+    question: DetectQuestion
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """Make ready for another share, changing nothing; answered.
+
+    Attributes:
+        config: The share.
+        stale: Models that have to be compiled anew.
+        anew: Streams that begin anew although nothing of them is different.
+        secrets: What must not be shown.
+    """
+
+    config: Config = field(repr=False)
+    stale: tuple[str, ...]
+    anew: tuple[str, ...]
+    secrets: tuple[str, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TakeUp:
+    """Carry out what was prepared; answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class LetBe:
+    """Leave everything as it is, after all; answered."""
+
+
+Turn: TypeAlias = Prepare | TakeUp | LetBe
+Order: TypeAlias = Begin | Stop | Hurry | Show | Look | Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +143,19 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of the last turn.
+
+    Attributes:
+        refusal: Why it was refused, if it was.
+        wrongs: Which streams couldn't begin.
+    """
+
+    refusal: Refused | None = None
+    wrongs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class LogLine:
     """One line of a worker's log; ``time`` is loguru's, which knows how to be formatted."""
 
@@ -112,6 +179,8 @@ class View:
         failures: What has failed for good so far.
         files: The files that were finished since the last view.
         ended: The streams of which nothing more will come.
+        glances: What is known of each stream's newest result; none where nothing is shown.
+        seconds: What was seen of each stream in its last seconds, likewise.
     """
 
     stats: Mapping[str, StreamStats]
@@ -123,6 +192,33 @@ class View:
     failures: tuple[Failure, ...]
     files: tuple[Path, ...]
     ended: frozenset[str]
+    glances: Mapping[str, Glance | None] = field(default_factory=dict)
+    seconds: Mapping[str, Sequence[Second]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A picture that was wanted, and which sizes it is the answer to."""
+
+    shot: Shot
+    sizes: tuple[ShotSize, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is on a picture that somebody brought, or why that isn't known.
+
+    Attributes:
+        number: The question's.
+        answer: A line of JSON.
+        fault: The name of a ``DetectFault``; None if there is an answer.
+        message: What went wrong, for people.
+    """
+
+    number: int
+    answer: bytes
+    fault: str | None = None
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +236,7 @@ class Finished:
     is_crashed: bool
 
 
-Word: TypeAlias = Ready | Refused | LogLine | Models | View | Finished
+Word: TypeAlias = Answer | Ready | Refused | LogLine | Models | View | Shown | Seen | Finished
 
 
 def refusal_from_error(error: VidpipeError) -> Refused:

@@ -5,32 +5,31 @@ The command line runs by the same class.
 
 from __future__ import annotations
 
-import os
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Self
 
 from vidpipe.apps.abandonment import Abandonment, end_with
 from vidpipe.apps.build import build_engine
-from vidpipe.apps.delivery import Delivery, ResultSink
-from vidpipe.apps.engine import Phase, StreamUnit
+from vidpipe.apps.changes import EngineChanges
+from vidpipe.apps.controls import Controls, Load
+from vidpipe.apps.delivery import Delivery
+from vidpipe.apps.engine import Phase
 from vidpipe.apps.engineview import EngineView
-from vidpipe.apps.sinks import lane_names, lane_size
-from vidpipe.config.load import load_config, load_config_mapping, load_config_text
+from vidpipe.apps.given import ConfigLike, config_from, load_of
+from vidpipe.apps.ownlanes import OwnLanes
 from vidpipe.config.schema import Config
 from vidpipe.errors import UsageError, VidpipeError
-from vidpipe.interfaces import Sink, SinkPlugin
-from vidpipe.outputs.fanout import SinkLane
-from vidpipe.outputs.plugin import foreign_sink
+from vidpipe.interfaces import SinkPlugin
 from vidpipe.runtime.supervisor import ThreadGroup
-from vidpipe.types import FrameResult, Overflow, SinkRequest
+from vidpipe.types import FrameResult
 
-ConfigLike: TypeAlias = Config | Mapping[str, Any] | str | os.PathLike[str]
-"""A file's path; or a text, a mapping or a ``Config`` of the same content."""
+_LOOK_S = 0.5
+"""How often who waits looks whether a signal handler, which can't wake anybody, has said so."""
 
 _CALLBACK_GRACE_S = 2.0
 """How long ``close`` waits for an ``on_result`` that is at its last result."""
@@ -66,6 +65,7 @@ class Pipeline(EngineView):
         sinks: Sequence[SinkPlugin] = (),
         with_pictures: bool = True,
         with_passed: bool = False,
+        load: Load | None = None,
     ) -> None:
         """Load the configuration and compile its models; nothing runs yet.
 
@@ -79,6 +79,7 @@ class Pipeline(EngineView):
             with_pictures: False: the pixels of the results are let go, which saves memory.
             with_passed: True: also the frames that ``detect_fps`` keeps from the model, with the
                 boxes of the last one that it was asked about.
+            load: What ``reload`` reads the configuration by; where ``config`` is a path, its file.
 
         Raises:
             ConfigError: The configuration has faults; all of them are listed.
@@ -86,7 +87,9 @@ class Pipeline(EngineView):
             FetchError: A model of the zoo can't be fetched.
         """
         given = config_from(config)
-        super().__init__(given, build_engine(given))
+        changes = EngineChanges(build_engine(given), given)
+        super().__init__(changes)
+        self._controls = Controls(changes, given, load or load_of(config))
         self._on_result = on_result
         self._sinks = sinks
         self._with_pictures = with_pictures
@@ -104,10 +107,11 @@ class Pipeline(EngineView):
         self._error: BaseException | None = None
         self._abandonment: Abandonment | None = None
         self._engine.outcome.tell_crash(self._delivery.close)
+        self._engine.outcome.tell_over(partial(self._delivery.stay_open, may_grow=False))
 
     @property
     def config(self) -> Config:
-        """What runs."""
+        """What runs; after a change it is another one."""
         return self._config
 
     # ---- The run -------------------------------------------------------------------------------
@@ -132,8 +136,14 @@ class Pipeline(EngineView):
             self._abandonment = end_with(self, self._delivery, self._engine, timeout_s)
         try:
             self._is_pulled = with_results and self._on_result is None
-            for unit in self._engine.streams:
-                self._attach_sinks(unit)
+            self._engine.population.further_lanes = OwnLanes(
+                self._delivery,
+                self._sinks,
+                delivers=self._is_pulled or self._on_result is not None,
+                with_pictures=self._with_pictures,
+                with_passed=self._with_passed,
+            )
+            self._delivery.stay_open(may_grow=True)
             if self._on_result is not None:
                 self._threads.spawn("vp-results", self._call_back, may_hang=True)
             self._engine.start()
@@ -165,7 +175,7 @@ class Pipeline(EngineView):
             VidpipeError: A thread of vidpipe's own died, which is a fault of vidpipe.
         """
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        is_over = self._engine.outcome.over.wait(timeout_s)
+        is_over = self._wait_over(deadline)
         if is_over and self._on_result is not None:
             left_s = None if deadline is None else max(0.0, deadline - time.monotonic())
             is_over = self._delivered.wait(left_s)
@@ -181,6 +191,7 @@ class Pipeline(EngineView):
         # A second signal may come inside of this: it must find nothing to do.
         if not self._has_ended_sources:
             self._has_ended_sources = True
+            self._delivery.expect_no_more()
             self._engine.end_sources()
 
     def close(self, timeout_s: float | None = None) -> None:
@@ -239,30 +250,68 @@ class Pipeline(EngineView):
             raise UsageError("there are no results to iterate over: it runs without, or is closed")
         return self._results(is_own=is_own)
 
+    # ---- Changes -------------------------------------------------------------------------------
+
+    def reload(self) -> Mapping[str, Sequence[str]]:
+        """Read the configuration's file again, and change what is different, stream by stream.
+
+        No other stream notices. Models are kept unless their sections or files are others.
+
+        Returns:
+            Ids of streams: ``added``, ``removed``, ``changed``, ``unchanged``.
+
+        Raises:
+            ConfigError: The file has faults; what runs goes on.
+            ModelError: A model can't be used; what runs goes on.
+            UsageError: There is no file to read again, or the pipeline isn't running.
+        """
+        return self._controls.reload()
+
+    def enable(self, stream: str) -> None:
+        """Watch a stream that is disabled.
+
+        Raises:
+            UsageError: There is no such stream, or it can't begin.
+        """
+        self._controls.enable(stream)
+
+    def disable(self, stream: str) -> None:
+        """Watch a stream no more, until it is enabled; it ends in order, and no other notices.
+
+        Raises:
+            UsageError: There is no such stream, or the pipeline isn't running.
+        """
+        self._controls.disable(stream)
+
+    def restart(self, stream: str) -> None:
+        """End a stream in order, and begin it anew.
+
+        Raises:
+            UsageError: There is no such stream, it is disabled, or the pipeline isn't running.
+        """
+        self._controls.restart(stream)
+
+    @property
+    def changes(self) -> EngineChanges:
+        """What carries changes out; for a parent process, which has worked them out."""
+        return self._changes
+
+    @property
+    def revision(self) -> int:
+        """How many changes there have been."""
+        return self._controls.revision
+
     # ---- Inside --------------------------------------------------------------------------------
 
-    def _attach_sinks(self, unit: StreamUnit) -> None:
-        """Give a stream the sinks of this program's own."""
-        is_live = unit.overflow is Overflow.DROP_OLDEST
-        request = SinkRequest(unit.stream, unit.title, is_live)
-        kinds = lane_names([getattr(make, "__name__", "sink") for make in self._sinks])
-        made: list[tuple[str, Sink]] = [
-            (kind, foreign_sink(kind, make, request))
-            for kind, make in zip(kinds, self._sinks, strict=True)
-        ]
-        if self._is_pulled or self._on_result is not None:
-            on_loss = partial(unit.meter.count_sink_loss, "results")
-            self._delivery.add(unit.stream, unit.overflow, on_loss)
-            result_sink = ResultSink(
-                self._delivery,
-                unit.stream,
-                needs_picture=self._with_pictures,
-                with_passed=self._with_passed,
-            )
-            made.append(("results", result_sink))
-        for kind, sink in made:
-            lane = SinkLane(kind, sink, lane_size(sink), unit.overflow)
-            self._engine.attach(unit.stream, lane)
+    def _wait_over(self, deadline: float | None) -> bool:
+        """Wait until nothing is left to do; where all streams are disabled, until ``stop``."""
+        over = self._engine.outcome.over
+        while not over.is_set() and (self._engine.streams or not self._has_ended_sources):
+            left_s = math.inf if deadline is None else deadline - time.monotonic()
+            if left_s <= 0:
+                return False
+            over.wait(min(_LOOK_S, left_s))
+        return True
 
     def _results(self, *, is_own: bool) -> Iterator[FrameResult]:
         if is_own:
@@ -299,6 +348,7 @@ class Pipeline(EngineView):
         if self._abandonment is not None:
             self._abandonment.detach()
         self._has_ended_sources = True
+        self._delivery.stay_open(may_grow=False)
         # Whoever is called drains what is on its way; whoever pulls may be the one that closes.
         is_drained = self._on_result is not None and self._closer != self._callback_thread
         if not is_drained or self._error is not None:
@@ -325,18 +375,3 @@ class Pipeline(EngineView):
             self._delivery.close()
         if held and self._closer != self._callback_thread:
             self._engine.lost += [f"{name} did not end" for name in held]
-
-
-def config_from(given: ConfigLike) -> Config:
-    """Return a configuration, however it is given.
-
-    Raises:
-        ConfigError: It has faults.
-    """
-    if isinstance(given, Config):
-        return given
-    if isinstance(given, Mapping):
-        return load_config_mapping(given)
-    if isinstance(given, str) and ("\n" in given or given.lstrip().startswith("{")):
-        return load_config_text(given)
-    return load_config(Path(given))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from vidpipe.apps.build import detector_settings, model_path
+from vidpipe.apps.detectors import detector_settings, model_path
 from vidpipe.apps.frames import FramePlan, FrameSource, gather, pick
 from vidpipe.apps.models import get_model
 from vidpipe.apps.sourcing import source_spec

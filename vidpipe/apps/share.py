@@ -11,13 +11,14 @@ Guarantees:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from vidpipe.apps.topology import Core, Node
 from vidpipe.config.schema import Config
 from vidpipe.config.stream import StreamConfig
+from vidpipe.errors import UsageError
 
 CAMERA_FPS = 25.0
 """What a camera is taken to send until it is known better."""
@@ -180,6 +181,43 @@ def _bin_for(load: StreamLoad, bins: Sequence[_Bin], left: int) -> _Bin:
         if load.model in one.models and one.cost + load.cost <= one.room * (1 + 1e-9):
             return one
     return min(bins, key=lambda b: (b.cost + load.cost) / b.room)
+
+
+def reassigned(
+    config: Config, shares_now: Sequence[WorkerShare], able: Collection[int]
+) -> list[WorkerShare]:
+    """Return the shares of a configuration that takes the place of another.
+
+    Streams stay where they are; those that come go to the workers that have the least to do, the
+    costliest first.
+
+    Args:
+        config: The new configuration.
+        shares_now: As it was.
+        able: The numbers of the workers that can take further streams.
+
+    Raises:
+        UsageError: There is none, and streams have come.
+    """
+    loads = {stream.id: load_of(stream) for stream in config.streams if stream.enabled}
+    home = {stream: share.number for share in shares_now for stream in share.streams}
+    cores = {share.number: max(1, len(share.processors)) for share in shares_now}
+    cost = {share.number: 0.0 for share in shares_now}
+    for stream, load in loads.items():
+        if stream in home:
+            cost[home[stream]] += load.cost
+    new = [stream.id for stream in config.streams if stream.id not in home]
+    if new and not able:
+        raise UsageError("no worker is left that could take further streams")
+    for stream in sorted(new, key=lambda one: -loads[one].cost if one in loads else 0.0):
+        load_cost = loads[stream].cost if stream in loads else 0.0
+        number = min(able, key=lambda one: ((cost[one] + load_cost) / cores[one], one))
+        home[stream] = number
+        cost[number] += load_cost
+    return [
+        replace(share, streams=tuple(s.id for s in config.streams if home[s.id] == share.number))
+        for share in shares_now
+    ]
 
 
 def shortened(names: Sequence[str]) -> str:

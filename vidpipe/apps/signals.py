@@ -1,7 +1,11 @@
-"""SIGINT, SIGTERM and SIGHUP: the first stops the run, the second hurries it."""
+"""SIGINT, SIGTERM and SIGHUP: the first stops the run, the second hurries it.
+
+Of a service, SIGHUP asks to have the configuration read again instead.
+"""
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Callable
@@ -25,9 +29,13 @@ class StopSignals:
     is ignored already (``nohup``).
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Catch nothing yet."""
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, *, reloads: bool = False
+    ) -> None:
+        """Catch nothing yet; ``reloads``: SIGHUP is no terminal that closes."""
         self._clock = clock
+        self._reloads = reloads
+        self._wants_reload = False
         self._names: SimpleQueue[str] = SimpleQueue()
         """Of the signals; no event, whose lock the main thread may hold as the handler runs."""
         self._name = ""
@@ -74,7 +82,15 @@ class StopSignals:
                 return False
         return True
 
+    def take_reload(self) -> bool:
+        """Return True once after each SIGHUP that asks for the configuration to be read again."""
+        wants, self._wants_reload = self._wants_reload, False
+        return wants
+
     def _handle(self, number: int, _: FrameType | None) -> None:
+        if self._reloads and number == signal.SIGHUP:
+            self._wants_reload = True  # also one that comes before the start
+            return
         is_first, self._has_come = not self._has_come, True
         if is_first:
             self._came_at = self._clock()
@@ -85,3 +101,8 @@ class StopSignals:
             self._names.put(signal.Signals(number).name)
         elif self._clock() - self._came_at > _ONE_WISH_S:
             self._hurry()
+
+
+def is_on_terminal() -> bool:
+    """Return True if a person started the program: one of its standard streams is a terminal."""
+    return any(map(os.isatty, range(3)))

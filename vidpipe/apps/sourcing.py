@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from vidpipe.config.stream import StreamConfig
+from vidpipe.sources.capture import CapturePolicy
+from vidpipe.sources.connection import Backoff
 from vidpipe.sources.opening import SourceSpec
 from vidpipe.sources.skipping import DecodeMode, DecodePlan
 from vidpipe.types import SourceKind
+
+LIVE_MAX_AGE_S = 0.5
+"""How late a frame of a live stream may be where the configuration doesn't say it."""
 
 
 def source_spec(stream: StreamConfig, thread_count: int = 1) -> SourceSpec:
@@ -24,14 +31,40 @@ def source_spec(stream: StreamConfig, thread_count: int = 1) -> SourceSpec:
     )
 
 
-def decode_plan(stream: StreamConfig, *, shows_pictures: bool) -> DecodePlan:
+def decode_plan(
+    stream: StreamConfig, *, shows_pictures: bool, is_watched: Callable[[], bool] | None = None
+) -> DecodePlan:
     """Translate which pictures are decoded.
 
     Args:
         stream: The stream's section.
         shows_pictures: An output shows them: ``auto`` then means all.
+        is_watched: Tells whether somebody looks at the stream just now: ``auto`` then means all,
+            for so long; None: nobody can.
     """
     mode = DecodeMode(stream.decode)
     if mode is DecodeMode.AUTO and (shows_pictures or stream.detect_fps is None):
         mode = DecodeMode.ALL
-    return DecodePlan(mode, stream.detect_fps)
+    return DecodePlan(mode, stream.detect_fps, is_watched)
+
+
+def capture_policy(
+    config: StreamConfig, position: tuple[int, int], *, is_recorded: bool
+) -> CapturePolicy:
+    """Translate how a stream is captured; ``position``: the epoch and number to begin with."""
+    first_s, cap_s = config.connect.backoff_s
+    age_ms = config.lane.max_age_ms
+    epoch, number = position
+    return CapturePolicy(
+        stream=config.id,
+        is_live=not is_recorded,
+        loop=config.loop,
+        realtime=config.realtime,
+        max_late_s=age_ms / 1000 if age_ms else LIVE_MAX_AGE_S,
+        backoff=Backoff(first_s, cap_s),
+        open_timeout_s=config.connect.open_timeout_s,
+        read_timeout_s=config.connect.read_timeout_s,
+        frozen_s=config.connect.frozen_s,
+        first_epoch=epoch,
+        first_number=number,
+    )

@@ -12,8 +12,9 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -21,27 +22,34 @@ from typing import TYPE_CHECKING
 
 from loguru import logger
 
+from vidpipe.apps.fleetdetection import Looker
 from vidpipe.apps.messages import (
     Begin,
     Finished,
     Hurry,
     LogLine,
+    Look,
     Models,
     Order,
     Ready,
+    Show,
     Stop,
     Task,
+    Turn,
     View,
     Word,
     portable_pools,
     portable_stats,
     refusal_from_error,
 )
+from vidpipe.apps.picturepost import PicturePost
 from vidpipe.apps.pipeline import Pipeline
+from vidpipe.apps.turns import Turns
 from vidpipe.errors import VidpipeError
 from vidpipe.runtime.channel import Channel, ChannelClosedError
 from vidpipe.runtime.logs import redact, register_secret, trace_of
 from vidpipe.runtime.supervisor import ThreadGroup, take_short_turns
+from vidpipe.shots import Shot, ShotSize, Visit, Wants
 
 if TYPE_CHECKING:
     from loguru import Message
@@ -49,6 +57,8 @@ if TYPE_CHECKING:
 _VIEW_EVERY_S = 0.2
 _TICK_S = 0.05
 _LINES_HELD = 2000
+_SECONDS_TOLD = 2
+"""Views come five times a second; a second that has begun is told again."""
 _LAST_WORDS_S = 2.0
 """How long the end waits for a parent that doesn't read."""
 
@@ -108,8 +118,10 @@ def _run(task: Task, pipe: Connection, speaker: Speaker) -> int:
     speaker.say(Models(pipeline.models(compares=task.compares)))
     speaker.watch(pipeline)
     speaker.say(Ready())
-    ThreadGroup().spawn("vp-hear", lambda: _hear(pipe, orders, pipeline), may_hang=True)
-    stop = _obey(orders, pipeline)
+    looker = Looker(pipeline.detector, speaker.say)
+    hear = partial(_hear, pipe, orders, pipeline, speaker.show, looker)
+    ThreadGroup().spawn("vp-hear", hear, may_hang=True)
+    stop = _obey(orders, pipeline, Turns(pipeline, speaker.say))
     speaker.freeze()
     pipeline.close(stop.timeout_s)
     speaker.close(
@@ -118,7 +130,7 @@ def _run(task: Task, pipe: Connection, speaker: Speaker) -> int:
     return pipeline.exit_code
 
 
-def _obey(orders: SimpleQueue[Order], pipeline: Pipeline) -> Stop:
+def _obey(orders: SimpleQueue[Order], pipeline: Pipeline, turns: Turns) -> Stop:
     """Run from the word to begin until there is nothing left to do; return how to stop."""
     while not pipeline.is_done:
         try:
@@ -129,22 +141,38 @@ def _obey(orders: SimpleQueue[Order], pipeline: Pipeline) -> Stop:
             return order
         if isinstance(order, Begin):
             pipeline.start(with_results=False)
+        elif isinstance(order, Turn):
+            turns.take(order)
     return Stop(pipeline.config.shutdown_timeout_s)
 
 
-def _hear(pipe: Connection, orders: SimpleQueue[Order], pipeline: Pipeline) -> None:
+def _hear(
+    pipe: Connection,
+    orders: SimpleQueue[Order],
+    pipeline: Pipeline,
+    show: Callable[[Wants], None],
+    looker: Looker,
+) -> None:
     """Pass on what the parent says; once it is gone, stop, and end whatever happens."""
     with suppress(EOFError, OSError):
         while True:
             order = pipe.recv()
             if isinstance(order, Hurry):
                 pipeline.hurry()
+            elif isinstance(order, Show):
+                show(order.wants)
+            elif isinstance(order, Look):
+                looker.look(order)
             else:
                 orders.put(order)
     pipeline.hurry()
     orders.put(Stop(0.0))
     time.sleep(_ORPHAN_S)
     os._exit(_ORPHANED)
+
+
+class _Pictures:
+    """Stands in the speaker's line for the pictures that wait when its turn comes."""
 
 
 class Speaker:
@@ -157,7 +185,9 @@ class Speaker:
         """Send nothing yet."""
         self._pipe = pipe
         self._threads = ThreadGroup()
-        self._words: Channel[Word] = Channel(_LINES_HELD)
+        self._words: Channel[Word | _Pictures] = Channel(_LINES_HELD)
+        self._post = PicturePost()
+        self._visit: Visit | None = None
         self._lost_lines = 0
         self._lock = threading.Lock()
         self._pipeline: Pipeline | None = None
@@ -192,6 +222,20 @@ class Speaker:
         """From now on send how a pipeline stands."""
         self._switches = pipeline.switches()
         self._pipeline = pipeline
+        if pipeline.gallery is not None:
+            self._visit = pipeline.gallery.visit(self._take_shot)
+
+    def show(self, wants: Wants) -> None:
+        """From now on send these pictures; for the thread that hears of it."""
+        if self._visit is not None:
+            self._visit.ask(wants)
+
+    def _take_shot(self, shot: Shot, sizes: Collection[ShotSize]) -> None:
+        """Send a picture, if the parent reads; never waits."""
+        if self._post.put(shot, sizes):
+            with suppress(ChannelClosedError):
+                if not self._words.put(_Pictures(), timeout_s=0):
+                    self._post.miss()
 
     def freeze(self) -> None:
         """Let no more streams count as ended: a stop ends them all, done or not."""
@@ -206,6 +250,8 @@ class Speaker:
         ended = pipeline.outcome.ended if self._frozen is None else self._frozen
         files = tuple(pipeline.outcome.files_from(self._files_sent))
         self._files_sent += len(files)
+        gallery = pipeline.gallery
+        shown = pipeline.titles() if gallery is not None else {}
         return View(
             stats={s: portable_stats(stats) for s, stats in pipeline.stats().items()},
             reports=pipeline.reports(),
@@ -216,6 +262,10 @@ class Speaker:
             failures=tuple(pipeline.outcome.failures),
             files=files,
             ended=ended,
+            glances={stream: gallery.glance(stream) for stream in shown} if gallery else {},
+            seconds={stream: gallery.history(stream)[-_SECONDS_TOLD:] for stream in shown}
+            if gallery
+            else {},
         )
 
     def close(self, last: Callable[[], Word] | None) -> None:
@@ -232,11 +282,15 @@ class Speaker:
                 wait_s = next_s - time.monotonic()
                 if wait_s > 0:
                     with suppress(TimeoutError):
-                        self._pipe.send(self._words.get(wait_s))
+                        self._speak(self._words.get(wait_s))
                     continue
                 next_s = time.monotonic() + _VIEW_EVERY_S
                 if self._pipeline is not None:
                     self._tell(self._pipeline)
+
+    def _speak(self, word: Word | _Pictures) -> None:
+        for one in self._post.take() if isinstance(word, _Pictures) else (word,):
+            self._pipe.send(one)
 
     def _tell(self, pipeline: Pipeline) -> None:
         self._pipe.send(self.view())

@@ -229,8 +229,18 @@ def _check_groups(root: MapNode, ids: set[str], faults: FaultLog) -> None:
     groups = wall.get("groups") if isinstance(wall, MapNode) else None
     for name, entry in groups.entries.items() if isinstance(groups, MapNode) else ():
         members = entry.node.items if isinstance(entry.node, ListNode) else ()
+        if isinstance(entry.node, ListNode) and not members:
+            faults.add(entry.key_place, ("wall", "groups", name), "names no stream")
+        seen: set[str] = set()
         for index, member in enumerate(members):
             ident = text_of(member)
+            if ident is not None and ident in seen:
+                faults.add(
+                    member.place,
+                    ("wall", "groups", name, index),
+                    f"'{show(ident)}' is in this group already",
+                )
+            seen.add(ident or "")
             if ident is not None and ident not in ids:
                 faults.add(
                     member.place,

@@ -7,7 +7,7 @@ may be shared (YAML's aliases); whoever changes a tree builds a new one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -146,30 +146,6 @@ def merged(base: Node, own: Node) -> Node:
         under = entries.get(key)
         entries[key] = replace(entry, node=merged(under.node, entry.node)) if under else entry
     return MapNode(entries, own.place)
-
-
-def texts_at(
-    node: Node, pattern: KeyPath, path: KeyPath = ()
-) -> Iterator[tuple[KeyPath, Place, Node]]:
-    """Yield path, place and node of all that match a path in which ``*`` is any key or item.
-
-    The place is the key's for a mapping or list, and the value's for a scalar.
-    """
-    yield from _at(node, pattern, path, node.place)
-
-
-def _at(
-    node: Node, rest: KeyPath, path: KeyPath, place: Place
-) -> Iterator[tuple[KeyPath, Place, Node]]:
-    if not rest:
-        yield path, (node.place if isinstance(node, TextNode) else place), node
-    elif isinstance(node, ListNode) and rest[0] == "*":
-        for index, item in enumerate(node.items):
-            yield from _at(item, rest[1:], (*path, index), item.place)
-    elif isinstance(node, MapNode):
-        for key, entry in node.entries.items():
-            if rest[0] in ("*", key):
-                yield from _at(entry.node, rest[1:], (*path, key), entry.key_place)
 
 
 def plain_data(node: Node) -> Any:

@@ -47,7 +47,7 @@ def expand(root: MapNode, folder: Path, faults: FaultLog) -> tuple[MapNode, dict
         folder: The configuration file's folder.
         faults: Takes globs that match nothing, and folders given as files.
     """
-    root = _with_model_paths(root, folder)
+    root = _with_server_paths(_with_model_paths(root, folder), folder)
     streams, defaults, models = root.get("streams"), root.get("defaults"), root.get("models")
     origins: dict[int, int] = {}
     if not isinstance(streams, ListNode):
@@ -94,6 +94,23 @@ def _with_model_paths(root: MapNode, folder: Path) -> MapNode:
     return root.with_node("models", replace(models, entries=entries))
 
 
+def _with_server_paths(root: MapNode, folder: Path) -> MapNode:
+    """Return the tree with the files of the server's own certificate."""
+    server = root.get("server")
+    tls = server.get("tls") if isinstance(server, MapNode) else None
+    if not isinstance(server, MapNode) or not isinstance(tls, MapNode):
+        return root
+    return root.with_node("server", server.with_node("tls", _with_files(tls, folder)))
+
+
+def _with_files(tls: MapNode, folder: Path) -> MapNode:
+    for key in ("ca", "cert", "key"):
+        node = tls.get(key)
+        if isinstance(node, TextNode) and node.text.strip() and not node.is_null:
+            tls = tls.with_node(key, replace(node, text=input_path(node.text, folder)))
+    return tls
+
+
 def _with_camera_ca(stream: MapNode, folder: Path) -> MapNode:
     """Return the stream with the certificates that its camera is trusted by."""
     connect = stream.get("connect")
@@ -118,11 +135,7 @@ def _with_tls_paths(stream: MapNode, folder: Path) -> MapNode:
         if not isinstance(output, MapNode) or not isinstance(tls, MapNode):
             items.append(output)
             continue
-        for key in ("ca", "cert", "key"):
-            node = tls.get(key)
-            if isinstance(node, TextNode) and node.text.strip() and not node.is_null:
-                tls = tls.with_node(key, replace(node, text=input_path(node.text, folder)))
-        items.append(output.with_node("tls", tls))
+        items.append(output.with_node("tls", _with_files(tls, folder)))
     return stream.with_node("outputs", replace(outputs, items=tuple(items)))
 
 

@@ -32,7 +32,6 @@ from vidpipe.config.document import (
 )
 from vidpipe.config.expand import expand
 from vidpipe.config.native import tree_from_data
-from vidpipe.config.notyet import find_not_yet
 from vidpipe.config.overrides import apply_override, override_place
 from vidpipe.config.schema import Config
 from vidpipe.config.secrecy import forms_of, secrets_in
@@ -133,7 +132,6 @@ def _load(
         config = Config.model_validate(plain_data(whole))
     except ValidationError as error:
         report(error.errors(include_url=False), whole, origins, faults)
-    find_not_yet(root, faults)
     cross_check(whole, origins, faults)
     refusal = faults.error()
     if refusal is not None:

@@ -157,6 +157,11 @@ class DefaultsConfig(Section):
         ),
         BeforeValidator(_source, json_schema_input_type=str),
     ] = None
+    enabled: Annotated[
+        bool,
+        Field(description="false: it is listed and not watched, until somebody enables it."),
+        AS_FLAG,
+    ] = True
     model: Annotated[
         str,
         Field(description="A name under `models`. Absent: the only one."),
@@ -175,8 +180,9 @@ class DefaultsConfig(Section):
         Literal["all", "reference", "key", "auto"],
         Field(
             description="Which pictures are decoded: all, those that others need, key frames "
-            "alone, or (auto) key frames alone where they come as often as detect_fps wants and "
-            "no output shows pictures. What is skipped is neither counted nor numbered."
+            "alone, or (auto) key frames alone where they come as often as detect_fps wants, no "
+            "output shows pictures and nobody watches. What is skipped is neither counted nor "
+            "numbered."
         ),
         AS_TEXT,
     ] = "all"

@@ -179,6 +179,18 @@ class Pool:
         else:
             self.give_back(slot)
 
+    def widen(self, requests: int) -> None:
+        """Make requests until there are so many: one more caller may wait for an answer.
+
+        Raises:
+            ModelError: The device has no room for them, or doesn't answer.
+        """
+        self._roster.grow(requests)
+
+    def narrow(self, requests: int) -> None:
+        """Let go of free requests until there are no more than so many."""
+        self._roster.shrink(requests)
+
     def flush_in_s(self) -> float | None:
         """Return None: every frame is started at once."""
         return None

@@ -117,6 +117,32 @@ class Roster:
         if not is_wanted:
             slot.let_go()
 
+    def grow(self, size: int) -> None:
+        """Make requests until there are so many, and run each of the new ones once.
+
+        Raises:
+            ModelError: The device has no room for them, or doesn't answer.
+        """
+        more = size - self.size
+        if more <= 0:
+            return
+        detector = self.detector
+        slots = [Slot(detector, self._answered) for _ in range(more)]
+        with self._lock:
+            self._made = [slot for slot in self._made if not slot.is_gone] + slots
+        warm_up(detector, slots, max(self._timeout_s, _FIRST_ANSWER_S))
+        with self._lock:
+            self.size = size
+        for slot in slots:
+            self.put_back(slot)  # or let go, if the model was replaced meanwhile
+
+    def shrink(self, size: int) -> None:
+        """Let free requests go until there are no more than so many, or none is free."""
+        while self.size > size and (slot := self.take_now()) is not None:
+            slot.let_go()
+            with self._lock:
+                self.size -= 1
+
     def in_force(self, slot: Slot) -> Slot:
         """Return a free slot in place of an unused one whose model was replaced meanwhile."""
         with self._lock:

@@ -4,6 +4,8 @@ First a credit (a free request), then the frame: so that no frame grows old in t
 hand. Lanes, windows and turns are guarded by one lock, which is held for microseconds and never
 while a frame is being resized or started.
 
+Pictures that somebody waits for go ahead of the streams' frames, and are counted nowhere.
+
 A model may have two pools, each fed by a loop of its own on a route of its own. A stream is on one
 route at a time; it may be moved between two of its frames, whose order their sequence keeps.
 """
@@ -12,33 +14,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 
 from vidpipe.interfaces import Clock, RequestPool
 from vidpipe.runtime.durations import Stage, StageMeters
 from vidpipe.runtime.meters import StreamMeter
+from vidpipe.scheduling.ahead import AHEAD, AheadQueue
 from vidpipe.scheduling.fairness import FairShare
-from vidpipe.scheduling.lanes import Lane, LanePolicy
-from vidpipe.scheduling.sampling import DetectRate
-from vidpipe.types import DropCause, Frame, PassedFrame, StreamEnd
-
-
-@dataclass(frozen=True, slots=True)
-class DispatchPolicy:
-    """How one stream shares the pool.
-
-    Attributes:
-        lane: What waits, and what gives way.
-        window: Frames of the stream between dispatch and their last blocking sink, at most.
-        weight: The stream's share relative to the others'.
-        detect_fps: How many frames a second the model is asked about; None for all.
-    """
-
-    lane: LanePolicy
-    window: int
-    weight: float = 1.0
-    detect_fps: float | None = None
+from vidpipe.scheduling.intake import DispatchPolicy, Intake
+from vidpipe.types import Frame, PassedFrame, StreamEnd
 
 
 class _Pause(Enum):
@@ -48,42 +32,6 @@ class _Pause(Enum):
     """What has been gathered is not to wait for it."""
     OVER = "over"
     """There will be none."""
-
-
-class _Intake:
-    """One stream's side of the dispatcher."""
-
-    def __init__(
-        self, policy: DispatchPolicy, meter: StreamMeter, lock: threading.Lock, route: int
-    ) -> None:
-        self.route = route
-        self.lane = Lane(policy.lane, meter.count_dropped)
-        self.has_room = threading.Condition(lock)
-        self.sampler = DetectRate(policy.detect_fps)
-        self.window = policy.window
-        self.out = 0
-        self.sequence = 0
-        self.is_open = True
-
-    @property
-    def may_bring_more(self) -> bool:
-        """True if a frame can come of itself, before any that is out has come to its end."""
-        return self.is_open and self.out < self.window
-
-    @property
-    def is_ready(self) -> bool:
-        if len(self.lane) > 0:
-            return self.out < self.window
-        return not self.is_open  # the end is no frame: it needs no place in the window
-
-    def end(self) -> None:
-        self.is_open = False
-        self.has_room.notify_all()
-
-    def next_sequence(self) -> int:
-        self.sequence += 1
-        self.out += 1
-        return self.sequence - 1
 
 
 class Dispatcher:
@@ -105,12 +53,17 @@ class Dispatcher:
         self._route = 0
         self._lock = threading.Lock()
         self._has_work = threading.Condition(self._lock)
-        self._intakes: dict[str, _Intake] = {}
+        self._intakes: dict[str, Intake] = {}
         self._turns = FairShare()
+        self._ahead = AheadQueue()
         self._is_closing = False
 
-    def add(self, stream: str, policy: DispatchPolicy, meter: StreamMeter) -> None:
+    def add(self, stream: str, policy: DispatchPolicy, meter: StreamMeter) -> Intake:
         """Open a lane for a stream; it has ended already if the dispatcher is closing.
+
+        Returns:
+            The stream's place, which whoever keeps it reaches without a look-up; once the end of
+            its frames has been emitted, the name is free for another one.
 
         Raises:
             ValueError: The stream has a lane.
@@ -119,65 +72,72 @@ class Dispatcher:
             if stream in self._intakes:
                 raise ValueError(f"stream {stream} has a lane already")
             self._turns.add(stream, policy.weight)
-            intake = self._intakes[stream] = _Intake(policy, meter, self._lock, self._route)
+            intake = Intake(policy, meter, self._lock, self._has_work)
+            intake.route = self._route
+            self._intakes[stream] = intake
             if self._is_closing:
-                intake.end()
-                self._has_work.notify_all()
+                intake.shut()
+            return intake
 
     def put(self, frame: Frame) -> bool:
-        """Append a frame to its stream's lane, waiting for room where the lane blocks.
-
-        Returns:
-            False if the lane has ended: the frame was not taken.
-        """
-        with self._lock:
-            intake = self._intakes.get(frame.stream)
-            while intake is not None and intake.is_open and intake.lane.must_wait:
-                intake.has_room.wait()
-            if intake is None or not intake.is_open:
-                return False
-            intake.lane.put(frame)
-            self._has_work.notify_all()
-            return True
+        """Append a frame to its stream's lane: see ``Intake.put``."""
+        intake = self._intakes.get(frame.stream)
+        return intake is not None and intake.put(frame)
 
     def end(self, stream: str) -> None:
         """Take no more frames of a stream; what waits still goes its way. May be repeated."""
-        with self._lock:
-            intake = self._intakes.get(stream)
-            if intake is not None:
-                intake.end()
-                self._has_work.notify_all()
+        if (intake := self._intakes.get(stream)) is not None:
+            intake.end()
 
     def release(self, stream: str) -> None:
         """A frame of the stream has left its last blocking sink: its window moves on."""
+        if (intake := self._intakes.get(stream)) is not None:
+            intake.release()
+
+    @property
+    def waiting_ahead(self) -> int:
+        """How many frames go ahead of the streams'."""
+        return len(self._ahead)
+
+    def put_ahead(self, frame: Frame, give_up: Callable[[], None]) -> bool:
+        """Let a frame of no stream go ahead; its answer comes by its own name.
+
+        Returns:
+            False if there is no room: it was not taken. Otherwise it goes to the pool, unless it is
+            withdrawn, or the dispatcher closed: then ``give_up`` is called, on any thread.
+        """
         with self._lock:
-            intake = self._intakes.get(stream)
-            if intake is not None:
-                intake.out -= 1
-                self._has_work.notify_all()
+            if self._is_closing or not self._ahead.put(frame, give_up):
+                return False
+            self._has_work.notify_all()
+            return True
+
+    def withdraw(self, frame: Frame) -> None:
+        """Forget a frame that was put ahead, if it waits still."""
+        with self._lock:
+            self._ahead.withdraw(frame)
 
     def close(self) -> None:
         """End every lane; ``run`` returns once what waits has gone its way."""
         with self._lock:
             self._is_closing = True
+            given_up = self._ahead.clear()
             for intake in self._intakes.values():
-                intake.end()
+                intake.shut()
             self._has_work.notify_all()
+        for give_up in given_up:
+            give_up()
 
     def abort(self) -> None:
         """Drop what waits, with cause ``stop``, and end every lane, full windows or not."""
-        with self._lock:
-            self._is_closing = True
-            for intake in self._intakes.values():
-                intake.lane.discard(DropCause.STOP)
-                intake.end()
-            self._has_work.notify_all()
+        self.close()
+        for intake in list(self._intakes.values()):
+            intake.abort()
 
     def depth(self, stream: str) -> int:
         """Count the frames that wait in a stream's lane."""
-        with self._lock:
-            intake = self._intakes.get(stream)
-            return len(intake.lane) if intake is not None else 0
+        intake = self._intakes.get(stream)
+        return intake.depth() if intake is not None else 0
 
     def move(self, route: int) -> None:
         """Put all streams, and those to come, on another route, each from its next frame on.
@@ -206,7 +166,8 @@ class Dispatcher:
                     return
                 continue
             frame, sequence = work
-            self._stages.record(Stage.LANE, self._clock() - frame.captured_at)
+            if sequence != AHEAD:
+                self._stages.record(Stage.LANE, self._clock() - frame.captured_at)
             pool.submit(slot, frame, sequence)
 
     def _next_frame(self, pool: RequestPool, route: int) -> tuple[Frame, int] | _Pause:
@@ -235,6 +196,9 @@ class Dispatcher:
 
     def _take(self, route: int) -> tuple[Frame, int] | PassedFrame | StreamEnd | None:
         """Take the next thing to do, with the lock held; None if there is nothing now."""
+        is_route = route == self._route
+        if is_route and self._ahead.is_next:
+            return self._ahead.take(), AHEAD
         while True:
             ready = (
                 name
@@ -243,16 +207,15 @@ class Dispatcher:
             )
             stream = self._turns.next(ready)
             if stream is None:
-                return None
+                return (self._ahead.take(), AHEAD) if is_route and self._ahead else None
             intake = self._intakes[stream]
             frame = intake.lane.take(self._clock())
-            if intake.lane.is_half_empty:
-                # Not at every frame: waking a thread costs more than anything else here.
-                intake.has_room.notify()
+            intake.wake_producer()
             if frame is not None:
                 if not intake.sampler.is_due(frame):
                     return PassedFrame(frame, intake.next_sequence())
                 self._turns.charge(stream)
+                self._ahead.give_way()
                 return frame, intake.next_sequence()
             if not intake.is_open:
                 del self._intakes[stream]

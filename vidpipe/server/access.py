@@ -34,18 +34,22 @@ class Access:
     tokens: Sequence[tuple[Role, bytes]] = ()
 
     def role_of(self, authorization: bytes | None) -> Role | None:
-        """Return the role that an ``Authorization`` header gives, or None for nobody.
-
-        Every token is compared in constant time, and none is left out once one fits.
-        """
+        """Return the role that an ``Authorization`` header gives, or None for nobody."""
         if not self.tokens:
             return Role.OPERATOR
         scheme, _, presented = (authorization or b"").strip().partition(b" ")
+        role = self.role_of_token(presented)
+        return role if scheme.lower() == b"bearer" else None
+
+    def role_of_token(self, presented: bytes) -> Role | None:
+        """Return the role that a token gives, or None if it is none of them.
+
+        Every token is compared in constant time, and none is left out once one fits.
+        """
         presented = presented.strip()
         role: Role | None = None
         for given, token in self.tokens:
-            is_same = hmac.compare_digest(token, presented)
-            if is_same and scheme.lower() == b"bearer":
+            if hmac.compare_digest(token, presented):
                 role = max(role or given, given)
         return role
 

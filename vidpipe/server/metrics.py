@@ -23,6 +23,7 @@ from starlette.responses import Response
 
 from vidpipe.runtime.durations import DURATION_BOUNDS_S, Durations, Stage
 from vidpipe.runtime.meters import StreamStats
+from vidpipe.server.detect import DetectMeter, DetectStats
 from vidpipe.server.pages import Page
 from vidpipe.server.shared import SharedAnswer
 from vidpipe.telemetry.overview import Overview
@@ -41,10 +42,10 @@ _OPEN_METRICS = "application/openmetrics-text"
 _REQUEST_STATES = ("free", "running", "parked")
 
 
-def metric_pages(recent: Recent) -> Iterable[Page]:
+def metric_pages(recent: Recent, detections: DetectMeter | None = None) -> Iterable[Page]:
     """Return the page for Prometheus."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(RunCollector(recent))
+    registry.register(RunCollector(recent, detections))
 
     encoders = {kind: choose_encoder(kind) for kind in ("", _OPEN_METRICS)}
     answers = SharedAnswer(lambda kind: encoders[kind][0](registry))
@@ -61,9 +62,10 @@ def metric_pages(recent: Recent) -> Iterable[Page]:
 class RunCollector(Collector):
     """Turns the snapshots of a run into metrics; one thread at a time."""
 
-    def __init__(self, recent: Recent) -> None:
-        """Read the run that ``recent`` shows."""
+    def __init__(self, recent: Recent, detections: DetectMeter | None = None) -> None:
+        """Read the run that ``recent`` shows, and what was detected for others than its streams."""
         self._recent = recent
+        self._detections = detections
         self._process = ProcessMeter()
 
     def describe(self) -> Iterable[Metric]:
@@ -82,6 +84,8 @@ class RunCollector(Collector):
             yield from stage_metrics(overview.stages())
             yield from pool_metrics(overview, view)
             yield from machine_metrics(view)
+        if self._detections is not None:
+            yield from detect_metrics(self._detections.snapshot())
 
 
 def stream_metrics(overview: Overview) -> Iterator[Metric]:
@@ -185,6 +189,18 @@ def machine_metrics(view: RunView) -> Iterator[Metric]:
         yield family
 
 
+def detect_metrics(stats: DetectStats) -> Iterator[Metric]:
+    """Yield what became of the pictures that somebody brought."""
+    outcomes = _counter("vidpipe_detect_requests", "Pictures brought by HTTP.", "outcome")
+    for outcome, count in stats.outcomes.items():
+        outcomes.add_metric([outcome], count)
+    yield outcomes
+    yield GaugeMetricFamily("vidpipe_detect_busy", "Pictures under way.", value=stats.busy)
+    durations = HistogramMetricFamily("vidpipe_detect_seconds", "From a picture to its answer.")
+    _add_durations(durations, None, stats.durations, _AGE_FIRST)
+    yield durations
+
+
 def process_metrics(meter: ProcessMeter) -> Iterator[Metric]:
     """Yield the usual metrics of a process, its worker processes included."""
     usage = meter.usage()
@@ -226,7 +242,7 @@ def _histogram(name: str, help_text: str, *labels: str) -> HistogramMetricFamily
 
 
 def _add_durations(
-    family: HistogramMetricFamily, label: str, durations: Durations, first: int
+    family: HistogramMetricFamily, label: str | None, durations: Durations, first: int
 ) -> None:
     """Add what was counted up to some of the bounds; exact, since they are bounds of buckets."""
     running = list(accumulate(durations.counts))
@@ -235,4 +251,4 @@ def _add_durations(
         for index in range(first, len(DURATION_BOUNDS_S), _EVERY)
     ]
     buckets.append(("+Inf", float(running[-1])))
-    family.add_metric([label], buckets, durations.sum_s)
+    family.add_metric([] if label is None else [label], buckets, durations.sum_s)

@@ -51,10 +51,10 @@ def open_file(
     require_file(path)
     try:
         if path.is_file():
-            container = _connect_file(path)
+            container = connect_file(path)
         else:  # the other end of a pipe may never come
             container = call_with_deadline(
-                lambda: _connect_file(path), limits.open_timeout_s, "vp-open", release
+                lambda: connect_file(path), limits.open_timeout_s, "vp-open", release
             )
     except TimeoutError:
         raise SourceError(
@@ -134,8 +134,13 @@ def connect_network(url: str, limits: VideoLimits) -> tuple[Any, str]:
     return container, redact(url)
 
 
-def _connect_file(path: Path) -> Any:
-    """Return the open container; PyAV's types stay in ``video``."""
+def connect_file(path: Path) -> Any:
+    """Return a file's open container; PyAV's types stay in ``video``.
+
+    Raises:
+        LibraryError: It can't be opened.
+        OSError: A file whose name is in no encoding can't be.
+    """
     name = f"file:{path.absolute()}"
     try:
         name.encode()

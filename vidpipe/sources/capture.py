@@ -20,12 +20,13 @@ from vidpipe.runtime.durations import Stage, StageMeters
 from vidpipe.runtime.logs import redact, trace_of
 from vidpipe.runtime.meters import StreamMeter
 from vidpipe.runtime.supervisor import ThreadGroup
+from vidpipe.sources.backlog import Backlog
 from vidpipe.sources.connection import STUBBORN, Backoff
 from vidpipe.sources.frozen import FrozenWatch
 from vidpipe.sources.pacing import Pacer
 from vidpipe.sources.stamping import ASSUMED_RATE_FPS, Stamps, wall_time
 from vidpipe.sources.states import Move, SourceStates
-from vidpipe.sources.vitals import HasVitals, Vitals
+from vidpipe.sources.vitals import CanLeap, HasVitals, Vitals
 from vidpipe.sources.watchdog import Watch
 from vidpipe.types import CaptureReport, Decoded, DropCause, Frame, SourceInfo, StreamState
 
@@ -53,6 +54,8 @@ class CapturePolicy:
         open_timeout_s: What an open is given, by whoever opens.
         read_timeout_s: What a read is given.
         frozen_s: A live source that shows nothing new for so long is called frozen; 0: never.
+        first_epoch: Where a stream that was captured before goes on counting.
+        first_number: Likewise, of its frames.
     """
 
     stream: str
@@ -64,6 +67,8 @@ class CapturePolicy:
     open_timeout_s: float = 5.0
     read_timeout_s: float = 5.0
     frozen_s: float = 0.0
+    first_epoch: int = 0
+    first_number: int = 0
 
     @property
     def open_limit_s(self) -> float:
@@ -106,11 +111,12 @@ class Capture:
         self._is_live = policy.is_live
         self._pacer = Pacer()
         self._frozen = FrozenWatch(policy.frozen_s)
-        self._epoch = 0
-        self._number = 0
+        self._epoch = policy.first_epoch
+        self._number = policy.first_number
         self._failures = 0
         self._next_pts_s: float | None = None
         self._reminded_at = float("-inf")
+        self._has_told_backlog = False
 
     def report(self) -> CaptureReport:
         """Return what became of the capture so far."""
@@ -129,6 +135,11 @@ class Capture:
     def is_held(self) -> bool:
         """True if native code holds a thread of it that was given up."""
         return not all(done.is_set() for done in self._held)
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """The epoch and the frame's number that come next: where another capture goes on."""
+        return self._epoch + 1, self._number
 
     def stop(self) -> None:
         """Ask the loop to end after the frame at hand; a native call may hold it longer."""
@@ -224,8 +235,14 @@ class Capture:
         vitals = reader.vitals if isinstance(reader, HasVitals) else None
         stamps = Stamps(info, self._next_pts_s, opened_at)
         is_paced = self._policy.realtime and not info.is_live
+        backlog = Backlog(self._policy.max_late_s)
         while not self._stop.is_set():
-            decoded = self._read(reader, watch, vitals)
+            try:
+                decoded = self._read(reader, watch, vitals)
+            finally:
+                if vitals is not None and vitals.overtaken:
+                    stamps.pass_over(self._count_overtaken(vitals, is_paced=is_paced))
+                    self._next_pts_s = stamps.next_pts_s
             if decoded is None:
                 return
             now_s = self._clock()
@@ -234,10 +251,17 @@ class Capture:
                 self._come_up(info, now_s, has_pts=decoded.pts_s is not None)
             if info.is_live:
                 self._look_after(decoded, vitals, now_s)
-            number, self._number = self._number, self._number + 1
+            number = self._number if decoded.number is None else decoded.number
+            self._number = number + 1
             stamp = stamps.stamp(decoded, number, now_s)
             self._next_pts_s = stamps.next_pts_s
-            if is_paced and not self._is_in_time(stamp.media_s):
+            is_in_time = not is_paced or self._is_in_time(stamp.media_s)
+            if vitals is not None and (is_paced or info.is_live):
+                late_s = backlog.note(stamp.media_s, self._clock(), vitals.waited_s)
+                if late_s and not self._leaps(reader, late_s) and is_paced:
+                    # There is nothing to leap to: it is played slower.
+                    self._pacer, backlog = Pacer(), Backlog(self._policy.max_late_s)
+            if not is_in_time:
                 self._count_lost(DropCause.PACING)
                 continue
             frame = Frame(
@@ -290,6 +314,25 @@ class Capture:
         elif was_frozen and not is_frozen:
             self._log.info("no longer frozen")
             self._states.thaw()
+
+    def _leaps(self, reader: Reader, late_s: float) -> bool:
+        """Let a reader pass over what has become too late to be decoded, if it can."""
+        leaps = isinstance(reader, CanLeap) and reader.leap(late_s)
+        if not self._has_told_backlog:
+            self._has_told_backlog = True
+            self._log.warning(
+                "this machine can't decode all of it ({:.1f} s late): what is late is passed over, "
+                "from key frame to key frame (said once)",
+                late_s,
+            )
+        return leaps
+
+    def _count_overtaken(self, vitals: Vitals, *, is_paced: bool) -> int:
+        overtaken, vitals.overtaken = vitals.overtaken, 0
+        self._number += overtaken
+        for _ in range(overtaken):
+            self._count_lost(DropCause.PACING if is_paced else DropCause.AGE)
+        return overtaken
 
     def _count_lost(self, cause: DropCause) -> None:
         self._meter.count_captured()

@@ -8,7 +8,11 @@ breaks off in the middle of its data is what there is to say.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+BROKE_OFF = "reading broke off"
+"""In the words of a loss: the system gave no more of the file."""
 
 _CLEAR_SHORTAGE_S = 1.0
 _CLEAR_SHORTAGE_FRAMES = 2.0
@@ -36,6 +40,12 @@ class Promise:
     is_cut: bool | None = None
     is_of_all: bool = False
 
+    def grown_to(self, packets: int) -> Promise:
+        """Return it with what the index names by now: a fragmented MP4 tells of its later parts."""
+        if self.packets is None:
+            return self
+        return replace(self, packets=max(self.packets, packets))
+
 
 @dataclass(slots=True)
 class Tally:
@@ -58,6 +68,11 @@ class Tally:
     broke_off: str = ""
     _gap_dts: int | None = None
     _gap_at: int = 0
+
+    def note_end(self, ticks: int, duration: int | None, time_base: Fraction | None) -> None:
+        """Take the time at which a packet begins, and how long it lasts, in ticks."""
+        if time_base is not None:
+            self.end_s = max(self.end_s, float((ticks + (duration or 0)) * time_base))
 
     def note_gap(self, dts: int | None) -> None:
         """Remember where the damaged packet that was counted last may be a seam."""
@@ -102,7 +117,7 @@ def loss(promise: Promise, tally: Tally, frame_s: float) -> str | None:
     elif promise.is_cut:
         parts.append("the file breaks off in the middle")
     if tally.broke_off:
-        parts.append(f"reading broke off: {tally.broke_off}")
+        parts.append(f"{BROKE_OFF}: {tally.broke_off}")
     if tally.damaged_packets:
         parts.append(f"{_count(tally.damaged_packets, 'packet')} damaged")
     if tally.damaged_pictures:

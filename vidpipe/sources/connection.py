@@ -227,6 +227,14 @@ def is_timeout(elapsed_s: float, timeout_s: float) -> bool:
     return elapsed_s >= timeout_s * _SILENCE_SHARE
 
 
+def gave_up_early(elapsed_s: float, silence_s: float, timeout_s: float) -> bool:
+    """Tell whether FFmpeg gave up early: it tries RTSP twice, but for a packet that broke off.
+
+    So it is given half of the timeout, and asked once more if that was all the silence.
+    """
+    return is_timeout(elapsed_s, timeout_s / 2) and not is_timeout(silence_s, timeout_s)
+
+
 def classify_open_failure(
     *,
     hint: SourceCause | None,

@@ -15,6 +15,7 @@ from vidpipe.errors import SourceCause, SourceError
 from vidpipe.packets import PacketOutlet
 from vidpipe.sources.completeness import Promise
 from vidpipe.sources.skipping import DecodePlan
+from vidpipe.sources.spans import Span
 from vidpipe.sources.truncation import is_file_cut
 from vidpipe.types import SourceInfo, SourceKind
 
@@ -64,6 +65,7 @@ class VideoLimits:
         is_verified: Of TLS: the server has to prove by a certificate who it is.
         ca_file: Certificates to believe in, beside the system's; empty for none.
         packets: Gets a copy of each packet, audio too, before any decoding; or None.
+        span: The part of a recorded file that is read; None for all of it.
     """
 
     open_timeout_s: float = 5.0
@@ -74,6 +76,7 @@ class VideoLimits:
     is_verified: bool = False
     ca_file: str = ""
     packets: PacketOutlet | None = None
+    span: Span | None = None
 
 
 def choose_stream(container: Any, name: str) -> Any:

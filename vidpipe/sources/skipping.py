@@ -9,8 +9,11 @@ pictures.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import StrEnum
+
+from vidpipe.sources.decodeshare import DecodeShare
 
 _KEY_WAIT_S = 15.0
 """After so long without a key frame a stream has none (it refreshes bit by bit): all is decoded."""
@@ -31,7 +34,7 @@ class DecodeMode(StrEnum):
     KEY = "key"
     """Key frames alone."""
     AUTO = "auto"
-    """The least that still gives the wanted rate."""
+    """The least that still gives the wanted rate; all, while somebody watches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +44,15 @@ class DecodePlan:
     Attributes:
         mode: What is decoded.
         rate_fps: With AUTO: the pictures a second that are wanted.
+        is_watched: With AUTO: tells whether somebody watches just now, who then sees all pictures,
+            from the next key frame on; None: nobody ever does. Called at every key frame.
+        share: What streams that can't wait have in common; None: all is decoded, however late.
     """
 
     mode: DecodeMode = DecodeMode.ALL
     rate_fps: float | None = None
+    is_watched: Callable[[], bool] | None = field(default=None, compare=False)
+    share: DecodeShare | None = field(default=None, compare=False)
 
 
 class PacketGate:
@@ -59,6 +67,7 @@ class PacketGate:
         self.mode = DecodeMode.ALL if plan.mode is DecodeMode.AUTO else plan.mode
         self._period_s = 1.0 / plan.rate_fps if plan.rate_fps else None
         self._is_auto = plan.mode is DecodeMode.AUTO and self._period_s is not None
+        self._is_watched = plan.is_watched or _never
         self._awaits_key = awaits_key
         self._first_s: float | None = None
         self._key_s: float | None = None
@@ -96,5 +105,9 @@ class PacketGate:
             else:
                 self._intervals_s.clear()
         self._key_s = now_s
-        is_enough = len(self._intervals_s) == _INTERVALS
+        is_enough = len(self._intervals_s) == _INTERVALS and not self._is_watched()
         self.mode = DecodeMode.KEY if is_enough else DecodeMode.ALL
+
+
+def _never() -> bool:
+    return False

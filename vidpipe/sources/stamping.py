@@ -51,6 +51,11 @@ class Stamps:
         self._clock = LiveClock(self._start_s)
         self._freshness = Freshness(opened_at)
 
+    def pass_over(self, pictures: int) -> None:
+        """So many pictures have come that weren't decoded, perhaps the last ones."""
+        if self.next_pts_s is not None:
+            self.next_pts_s += pictures * self._frame_s
+
     def stamp(self, decoded: Decoded, number: int, arrived_at: float) -> Stamp:
         """Return the times of the next picture, the stream's so manieth, that came just now."""
         pts_s = decoded.pts_s

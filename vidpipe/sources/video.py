@@ -20,7 +20,7 @@ from av.stream import Discard
 
 from vidpipe.errors import SourceCause, SourceError
 from vidpipe.sources.completeness import Promise, Tally, loss
-from vidpipe.sources.connection import cause_of_error, is_timeout
+from vidpipe.sources.connection import cause_of_error, gave_up_early, is_timeout
 from vidpipe.sources.container import reason_of
 from vidpipe.sources.declared import (
     RAW_FORMATS,
@@ -30,8 +30,10 @@ from vidpipe.sources.declared import (
     info_of,
     promise_of,
 )
+from vidpipe.sources.leaping import Leap
 from vidpipe.sources.planes import clockwise_deg, picture_of
 from vidpipe.sources.skipping import DecodeMode, PacketGate
+from vidpipe.sources.spans import SpanGate, packets_of
 from vidpipe.sources.tap import Tap, tap_of
 from vidpipe.sources.timestamps import Timeline
 from vidpipe.sources.vitals import Vitals
@@ -82,8 +84,11 @@ class VideoReader:
         self._stream = stream
         self._place = place
         self._read_timeout_s = limits.read_timeout_s
+        self._span = limits.span
+        self._part = SpanGate(limits.span)
         self._is_raw = container.format.name in RAW_FORMATS
-        self._promise = Promise() if place.is_live else promise_of(container, stream, place.path)
+        is_whole = not place.is_live and limits.span is None
+        self._promise = promise_of(container, stream, place.path) if is_whole else Promise()
         self._tally = Tally()
         self._ready: deque[VideoFrame] = deque()
         self._read_errors = 0
@@ -94,7 +99,9 @@ class VideoReader:
         self._vitals = Vitals(heard_at=time.monotonic())
         self._last_ticks: int | None = None
         self._coded_wh = (0, 0)
-        self._is_gated = place.is_live or limits.plan.mode is not DecodeMode.ALL
+        plan = limits.plan
+        self._is_gated = place.is_live or plan.mode is not DecodeMode.ALL or plan.share is not None
+        self._leap = Leap(plan.share)
         self._gate = PacketGate(limits.plan, awaits_key=place.is_live)
         context = stream.codec_context
         context.thread_count = limits.thread_count
@@ -152,6 +159,10 @@ class VideoReader:
         except (av.FFmpegError, OSError):
             return  # gone already
 
+    def leap(self, seconds: float) -> bool:
+        """See ``CanLeap``."""
+        return self._leap.begin(seconds)
+
     def _fill(self) -> None:
         """Decode until a picture is ready or the source has ended."""
         started_at = time.monotonic()
@@ -176,6 +187,8 @@ class VideoReader:
         for stream in self._container.streams:
             if stream not in wanted and not needs_all:
                 stream.discard = Discard.all
+        if self._span is not None:
+            return packets_of(self._container, self._stream, self._span, self._place.name)
         return self._container.demux() if needs_all else self._container.demux(wanted)
 
     def _advance(self) -> None:
@@ -184,38 +197,34 @@ class VideoReader:
         try:
             packet = next(self._packets)
         except StopIteration:
+            self._flush()  # a part's last packet isn't the stream's
             self._has_ended = True
             return
         except (av.FFmpegError, OSError) as exc:
             self._on_read_error(exc, time.monotonic() - asked_at)
             return
+        self._vitals.waited_s += time.monotonic() - asked_at
         self._read_errors = 0
         self._silence_s = 0.0
         if self._tap is not None:
             self._tap.take(packet)  # before any skipping or decoding
-        has_time = packet.pts is not None or packet.dts is not None
+        ticks = packet.pts if packet.pts is not None else packet.dts
         is_other = packet.stream.index != self._stream.index
         promise = self._promise
         is_promised = promise.end_s is not None and (promise.is_of_all or not is_other)
-        if is_promised and has_time:
-            self._note_end(packet)
+        if is_promised and ticks is not None:
+            self._tally.note_end(ticks, packet.duration, packet.time_base)
         if is_other:
             return
         if packet.size:
             self._tally.packets += 1
             self._vitals.heard_at = time.monotonic()
-            if not self._is_gated or self._is_wanted(packet):
+            if self._is_wanted(packet):
                 self._decode(packet)
-        elif has_time:
+        elif ticks is not None:
             self._tally.packets += 1  # AVI's way of showing the last picture again
         else:
             self._flush()
-
-    def _note_end(self, packet: Packet[Any]) -> None:
-        ticks = packet.pts if packet.pts is not None else packet.dts
-        if ticks is not None and packet.time_base is not None:
-            end_s = float((ticks + (packet.duration or 0)) * packet.time_base)
-            self._tally.end_s = max(self._tally.end_s, end_s)
 
     def _decode(self, packet: Packet[Any]) -> None:
         if self._tally.packets == 1 and packet.has_sidedata("encryption_info"):
@@ -242,6 +251,9 @@ class VideoReader:
         if packet.dts is not None and packet.time_base is not None:
             at_s = float(packet.dts * packet.time_base)
         is_corrupt = packet.is_corrupt and self._place.is_live
+        if self._leap.passes_over(at_s, is_key=packet.is_keyframe and not is_corrupt):
+            self._vitals.overtaken += 1
+            return False
         if self._gate.admits(at_s, is_key=packet.is_keyframe, is_corrupt=is_corrupt):
             return True
         self._vitals.skipped += 1
@@ -253,7 +265,7 @@ class VideoReader:
             intact = [frame for frame in frames if not frame.is_corrupt]
             self._vitals.discarded += len(frames) - len(intact)
             frames = intact
-        self._ready.extend(frames)
+        self._ready.extend(self._part.admit(frames, self._tally))
 
     def _flush(self) -> None:
         """Take what the decoder still holds; damage there must not hide the rest."""
@@ -284,7 +296,8 @@ class VideoReader:
         is_silence = cause_of_error(exc) is SourceCause.TIMEOUT or is_timeout(
             self._silence_s, self._read_timeout_s
         )
-        if self._is_worth_waiting(elapsed_s):
+        is_remote = self._place.is_live and not self._place.is_local and not self._read_errors
+        if is_remote and gave_up_early(elapsed_s, self._silence_s, self._read_timeout_s):
             self._read_errors += 1
             self._packets = self._demux()
             return
@@ -297,7 +310,7 @@ class VideoReader:
                 f"{name}: the connection broke ({reason_of(exc) or 'invalid data'})",
                 SourceCause.LOST,
             )
-        elif is_invalid and self._read_errors < _MOST_READ_ERRORS:
+        elif is_invalid and self._span is None and self._read_errors < _MOST_READ_ERRORS:
             self._read_errors += 1
             self._tally.damaged_packets += 1
             self._packets = self._demux()  # an exception ends a generator
@@ -306,19 +319,6 @@ class VideoReader:
             self._tally.broke_off = reason_of(exc) or "it can't be read any further"
         self._has_ended = True
         self._flush()  # what the decoder still holds was sent before the failure
-
-    def _is_worth_waiting(self, elapsed_s: float) -> bool:
-        """Tell whether FFmpeg gave up early: it tries RTSP twice, but for a packet that broke off.
-
-        So it is given half of the timeout, and asked once more if that was all the silence.
-        """
-        return (
-            self._place.is_live
-            and not self._place.is_local
-            and self._read_errors == 0
-            and is_timeout(elapsed_s, self._read_timeout_s / 2)
-            and not is_timeout(self._silence_s, self._read_timeout_s)
-        )
 
     def _prime(self) -> None:
         """Decode the first picture, which alone knows the rotation and proves the codec.
@@ -390,11 +390,7 @@ class VideoReader:
             raise SourceError(
                 f"{self._place.name}: the other side ended the stream", SourceCause.LOST
             )
-        promise = self._promise
-        if promise.packets is not None:
-            # A fragmented MP4 has told of its later parts meanwhile.
-            known = max(promise.packets, len(self._stream.index_entries))
-            promise = replace(promise, packets=known)
+        promise = self._promise.grown_to(len(self._stream.index_entries))
         lost = loss(promise, self._tally, self._frame_s)
         if lost is not None:
             raise SourceError(f"{self._place.name} is incomplete: {lost}", SourceCause.INCOMPLETE)

@@ -15,12 +15,17 @@ class Vitals:
         discarded: Pictures that were decoded and thrown away because they were damaged; whoever
             counts them sets it back to 0, on the reader's thread.
         skipped: Packets that were not decoded, because the configuration wants fewer pictures.
+        overtaken: Packets that were not decoded, because they were late; counted and set back as
+            ``discarded``.
+        waited_s: How long data has been waited for, altogether.
         clock_repeats: Pictures in a row, up to the last one, whose timestamp stood still.
     """
 
     heard_at: float = 0.0
     discarded: int = 0
     skipped: int = 0
+    overtaken: int = 0
+    waited_s: float = 0.0
     clock_repeats: int = 0
 
 
@@ -31,3 +36,17 @@ class HasVitals(Protocol):
     @property
     def vitals(self) -> Vitals:
         """Its signs of life, kept up to date."""
+
+
+@runtime_checkable
+class CanLeap(Protocol):
+    """A reader that can leave out what comes next."""
+
+    def leap(self, seconds: float) -> bool:
+        """Decode nothing before the first key frame so far on; on the reader's thread.
+
+        What is left out is counted in ``Vitals.overtaken``.
+
+        Returns:
+            False: key frames are too rare; nothing is left out.
+        """

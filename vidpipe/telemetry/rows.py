@@ -153,6 +153,8 @@ def _rows(
         if report is None:
             continue  # it has been taken out since
         old = before.stats.get(stream, NOTHING_COUNTED)
+        if old.captured > new.captured:
+            old = NOTHING_COUNTED  # it was taken out since, and another one has its id
         done = new.processed + new.passed - old.processed - old.passed
         rows.append(
             StreamRow(

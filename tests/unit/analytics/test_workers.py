@@ -139,13 +139,13 @@ def test_what_comes_after_the_close_is_discarded(clock: FakeClock) -> None:
 def test_a_resumption_is_left_only_for_a_chain_that_waits(clock: FakeClock) -> None:
     bench = Bench(clock, capacity=1)
     for _ in range(5):
-        bench.workers.resume("gate")  # would not fit twice
+        bench.workers.resume(bench.chain)  # would not fit twice
     bench.outlet.has_room = False
     bench.chain.offer(0, FrameResult(make_frame(0), NO_DETECTIONS))
     assert bench.outlet.results == []
     bench.outlet.has_room = True
     for _ in range(5):
-        bench.workers.resume("gate")
+        bench.workers.resume(bench.chain)
     assert len(bench.finish()) == 1
 
 
@@ -168,3 +168,35 @@ def test_the_fan_out_is_an_outlet() -> None:
     meter = StreamMeter()
     role = StreamRole("gate", Fanout("gate", [], meter, Deaf()), meter)
     assert role.outlet.has_room
+
+
+def submit_hurried(bench: Bench, name: str, answer: Detections) -> FakePool:
+    pool = FakePool(1, bench.workers.put)
+    slot = pool.acquire()
+    assert slot is not None
+    pool.submit(slot, make_frame(stream=name), -1)
+    pool.submitted[-1].answer = answer
+    return pool
+
+
+def test_an_answer_of_no_stream_goes_to_who_waits_for_it(clock: FakeClock) -> None:
+    bench = Bench(clock)
+    found = make_detections((0, 0, 1, 1))
+    got: list[FrameResult] = []
+    bench.workers.expect("#1", got.append)
+    pool = submit_hurried(bench, "#1", found)
+    assert bench.finish() == []
+    (result,) = got
+    assert (result.frame.stream, result.detections) == ("#1", found)
+    assert pool._credits._value == 1
+    assert bench.meter.snapshot().processed == 0
+
+
+def test_an_answer_that_nobody_waits_for_any_more_frees_its_request(clock: FakeClock) -> None:
+    bench = Bench(clock)
+    bench.workers.expect("#1", lambda _: pytest.fail("it was forgotten"))
+    bench.workers.forget("#1")
+    bench.workers.forget("#1")
+    pool = submit_hurried(bench, "#1", NO_DETECTIONS)
+    assert bench.finish() == []
+    assert pool._credits._value == 1

@@ -108,3 +108,47 @@ def test_it_can_be_ended_twice_and_without_a_start(tmp_path: Path, has_started: 
         assert finish(herald) == []
         assert herald.close() == []
     assert json.dumps(server.posts) == "[]"
+
+
+def test_events_go_to_another_place_from_one_moment_to_the_next(tmp_path: Path) -> None:
+    with serving_hooks() as first, serving_hooks() as second:
+        herald, _ = herald_for(first, tmp_path)
+        announce = herald.announcer("gate", "Gate")
+        herald.start()
+        announce(EventKind.DISK_LOW, "one")
+        wait_until(lambda: len(first.posts) == 1, "the first")
+        config = load(one_stream(f"outputs: [{{type: webhook, url: '{second.url}'}}]"))
+        targets = list(event_targets(config.streams[0], ["webhook"]))
+        assert not herald.is_for(targets)
+        herald.replace(herald.prepare(targets))
+        assert herald.is_for(targets)
+        announce(EventKind.DISK_LOW, "two")
+        wait_until(lambda: len(second.posts) == 1, "the second")
+        assert finish(herald) == []
+    assert [post.body["detail"] for post in first.posts] == ["one"]
+    assert [post.body["detail"] for post in second.posts] == ["two"]
+    assert not herald.is_held
+
+
+def test_what_a_former_place_has_not_got_waits_for_whoever_has_its_name(tmp_path: Path) -> None:
+    with serving_hooks() as first, serving_hooks() as second:
+        first.answers = [503] * 100
+        herald, _ = herald_for(first, tmp_path)
+        announce = herald.announcer("gate", "Gate")
+        herald.start()
+        for number in range(5):
+            announce(EventKind.DISK_LOW, str(number))
+        wait_until(lambda: len(first.posts) >= 1, "a try")
+        config = load(one_stream(f"outputs: [{{type: webhook, url: '{second.url}'}}]"))
+        herald.replace(herald.prepare(list(event_targets(config.streams[0], ["webhook"]))))
+        wait_until(lambda: len(second.posts) == 5, "all of them")
+        finish(herald)
+    assert [post.body["detail"] for post in second.posts] == ["0", "1", "2", "3", "4"]
+
+
+def test_without_any_place_nothing_is_opened(tmp_path: Path) -> None:
+    herald = Herald([], None, OutboxConfig(path=tmp_path / "o.db"), Outcome(), time.monotonic)
+    herald.start()
+    herald.announcer("gate", "Gate")(EventKind.DISK_LOW, "full")
+    assert finish(herald) == []
+    assert not list(tmp_path.iterdir())

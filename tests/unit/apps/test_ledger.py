@@ -173,3 +173,19 @@ def test_a_worker_that_is_done_is_not_missed() -> None:
     ledger.take(view({"a": counted(1, 1)}, pools=(pool,), ended=frozenset({"a"})))
     ledger.close_life("", DropCause.STOP, is_coming_back=False)
     assert [one.is_ready for one in ledger.pools()] == [True]
+
+
+def test_other_streams_are_followed_and_what_begins_anew_has_neither_ended_nor_failed() -> None:
+    ledger = Ledger(["a", "b", "c"])
+    failures = tuple(Failure(stream, "source", "gone") for stream in "abc")
+    stats = {stream: counted(3, 3) for stream in "abc"}
+    ledger.take(view(stats, failures=failures, ended=frozenset("abc")))
+    ledger.follow(["a", "b", "d"], begun=["b"])
+    assert list(ledger.stats()) == ["a", "b", "d"]
+    assert ledger.stats()["d"].captured == 0
+    assert [ledger.is_ended(stream) for stream in "abcd"] == [True, False, False, False]
+    assert [failure.stream for failure in ledger.failures] == ["a"]
+    ledger.close_life("its worker died", DropCause.ERROR, is_coming_back=True)
+    assert ledger.stats()["b"].captured == 3, "counters go on"
+    ledger.follow(["c"], begun=["c"])
+    assert ledger.stats()["c"].captured == 0, "what was removed is forgotten"

@@ -13,6 +13,7 @@ from vidpipe.apps.share import (
     StreamLoad,
     WorkerShare,
     load_of,
+    reassigned,
     share_cores,
     share_streams,
     shares,
@@ -20,7 +21,9 @@ from vidpipe.apps.share import (
 )
 from vidpipe.apps.topology import Node
 from vidpipe.config.load import load_config_mapping
+from vidpipe.config.schema import Config
 from vidpipe.config.stream import StreamConfig
+from vidpipe.errors import UsageError
 
 
 def node(first: int, cores: int, *, threads: int = 1) -> Node:
@@ -201,3 +204,43 @@ def test_a_share_is_told_in_a_line() -> None:
     )
     many = WorkerShare(1, tuple(f"s{n}" for n in range(10)), (3,))
     assert str(many) == "processors 3, 10 streams (s0, s1, s2, s3, s4, s5, s6, s7 and 2 more)"
+
+
+# --- Another configuration
+
+
+def cameras(*names: str, **keys: object) -> Config:
+    streams = [{"id": name, "source": "rtsp://cam/x", **keys} for name in names]
+    models = {"m": {"path": "m.xml"}}
+    return load_config_mapping({"version": 1, "models": models, "streams": streams})
+
+
+NOW = [WorkerShare(1, ("a", "b"), (0,)), WorkerShare(2, ("c",), (1,))]
+
+
+def test_streams_that_stay_stay_where_they_are() -> None:
+    parts = reassigned(cameras("c", "b", "a"), NOW, {1, 2})
+    assert [part.streams for part in parts] == [("b", "a"), ("c",)]
+    assert [part.processors for part in parts] == [(0,), (1,)]
+
+
+def test_streams_that_come_go_to_the_least_laden() -> None:
+    parts = reassigned(cameras("a", "b", "c", "d", "e"), NOW, {1, 2})
+    assert [part.streams for part in parts] == [("a", "b", "e"), ("c", "d")]
+    parts = reassigned(cameras("c", "d", "e"), NOW, {1, 2})
+    assert [part.streams for part in parts] == [("d", "e"), ("c",)]
+
+
+def test_a_worker_that_has_ended_gets_no_more() -> None:
+    parts = reassigned(cameras("a", "b", "c", "d"), NOW, {1})
+    assert [part.streams for part in parts] == [("a", "b", "d"), ("c",)]
+    with pytest.raises(UsageError, match="no worker is left"):
+        reassigned(cameras("a", "d"), NOW, set())
+    assert reassigned(cameras("a"), NOW, set())[0].streams == ("a",)
+
+
+def test_what_is_disabled_weighs_nothing() -> None:
+    config = cameras("a", "b", "c", "d")
+    off = tuple(s.model_copy(update={"enabled": s.id not in ("a", "b")}) for s in config.streams)
+    parts = reassigned(config.model_copy(update={"streams": off}), NOW, {1, 2})
+    assert [part.streams for part in parts] == [("a", "b", "d"), ("c",)]

@@ -80,8 +80,22 @@ def test_cross_checks_run_in_spite_of_other_faults() -> None:
 
 def test_groups_name_streams_that_exist() -> None:
     faults = faults_of(one_stream() + "wall: {groups: {yard: [gate, gatt]}}\n")
-    assert "did you mean 'gate'?" in faults[-1].message
-    assert faults[-1].key == "wall.groups.yard[1]"
+    (fault,) = faults
+    assert fault.message == "no stream has the id 'gatt'; did you mean 'gate'?"
+    assert fault.key == "wall.groups.yard[1]"
+    assert fault.place.startswith("c.yml:")
+
+
+@pytest.mark.parametrize(
+    ("groups", "key", "message"),
+    [
+        ("{yard: []}", "wall.groups.yard", "names no stream"),
+        ("{yard: [gate, gate]}", "wall.groups.yard[1]", "'gate' is in this group already"),
+    ],
+)
+def test_a_group_shows_every_stream_once(groups: str, key: str, message: str) -> None:
+    (fault,) = faults_of(one_stream() + f"wall: {{groups: {groups}}}\n")
+    assert (fault.key, fault.message) == (key, message)
 
 
 @pytest.mark.parametrize("ident", ["Gate", "a b", "../x", "a/b", "", "é", "a" * 101, "${X}"])

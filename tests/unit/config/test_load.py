@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.config_files import MODELS, fault_of, faults_of, load, one_stream
+from tests.config_files import MODELS, fault_of, faults_of, load, one_model, one_stream
 from vidpipe.config.load import load_config
 from vidpipe.config.outputs import VideoOutput
 from vidpipe.errors import ConfigError
@@ -270,3 +270,10 @@ def test_the_parser_in_python_gives_the_same_tree_and_places(
     quick = [str(fault) for fault in faults_of(text)]
     monkeypatch.setattr("vidpipe.config.load.LOADER", yaml.SafeLoader)
     assert [str(fault) for fault in faults_of(text)] == quick
+
+
+def test_defaults_written_out_are_accepted() -> None:
+    text = one_model(
+        "mode: shared, call: async, hint: throughput, decoder: auto, input: {fit: model}, batch: "
+    )
+    assert load(text + "workers: 1\nserver:\nwall: ~\ntelemetry: {manifest: }\n").workers == 1

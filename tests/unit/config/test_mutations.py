@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vidpipe
+from tests.command import vidpipe as command
 from vidpipe.config.load import load_config_text
 from vidpipe.errors import ConfigError
 
@@ -155,3 +158,37 @@ def test_a_mutated_file_is_accepted_or_refused_with_its_place(text: str) -> None
 )
 def test_any_override_is_accepted_or_refused_by_name(override: str) -> None:
     check("\n".join(LINES), [override])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@settings(max_examples=10_000, deadline=None)
+@given(mutated())
+def test_ten_thousand_mutated_files_are_accepted_or_refused_with_their_places(text: str) -> None:
+    check(text, [])
+
+
+def check_by_command(text: str) -> None:
+    """Have the command line look at a mutated file."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "c.yml").write_bytes(text.encode("utf-8", "surrogatepass"))
+        done = command("check", "--no-probe", "c.yml", cwd=Path(folder), environ=ENVIRON)
+    assert done.code in (0, 1, 2), done.err
+    assert "Traceback" not in done.err
+    assert "hunter2" not in done.out + done.err
+    if done.code == 2:
+        assert re.search(r"c\.yml:[0-9]+:[0-9]+: |\.env:[0-9]+:[0-9]+: |model ", done.err), done.err
+
+
+@settings(max_examples=5, deadline=None, derandomize=True)
+@given(mutated())
+def test_the_command_line_says_the_same_of_a_few(text: str) -> None:
+    check_by_command(text)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@settings(max_examples=50, deadline=None)
+@given(mutated())
+def test_the_command_line_says_the_same_of_fifty(text: str) -> None:
+    check_by_command(text)

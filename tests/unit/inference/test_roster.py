@@ -132,3 +132,34 @@ def test_any_number_of_threads_may_take_and_put_back(gate: Gate) -> None:
     assert roster.free == 3
     assert most[0] <= 3
     roster.close()
+
+
+def test_there_may_be_more_requests_later_and_fewer_again(gate: Gate) -> None:
+    roster = roster_of(gate)
+    roster.grow(5)
+    assert (roster.size, roster.free) == (5, 5)
+    taken = [roster.take() for _ in range(5)]
+    assert len({id(slot) for slot in taken}) == 5
+    roster.shrink(3)
+    assert roster.size == 5, "none is free"
+    for slot in taken[:4]:
+        assert slot is not None
+        roster.put_back(slot)
+    roster.shrink(3)
+    assert (roster.size, roster.free) == (3, 2)
+    roster.grow(2)
+    assert roster.size == 3
+    assert taken[4] is not None
+    roster.put_back(taken[4])
+    roster.close()
+    assert roster.rest(10)
+
+
+def test_who_waits_gets_a_request_that_was_added(gate: Gate) -> None:
+    roster = roster_of(gate, 1)
+    assert roster.take() is not None
+    got: list[Slot | None] = []
+    with running(lambda: got.append(roster.take())):
+        roster.grow(2)
+    assert got[0] is not None
+    roster.close()

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
@@ -13,7 +14,9 @@ from tests.fakes import FakeClock, FakePool
 from tests.threads import running, wait_until
 from vidpipe.interfaces import RequestSlot
 from vidpipe.runtime.meters import StreamMeter
-from vidpipe.scheduling.dispatch import Dispatcher, DispatchPolicy
+from vidpipe.scheduling.ahead import AHEAD, MOST_WAITING
+from vidpipe.scheduling.dispatch import Dispatcher
+from vidpipe.scheduling.intake import DispatchPolicy
 from vidpipe.scheduling.lanes import LanePolicy
 from vidpipe.types import Frame, Overflow, PassedFrame, StreamEnd
 
@@ -428,3 +431,138 @@ def test_nothing_moves_to_a_loop_that_may_have_ended(clock: FakeClock) -> None:
     bench.dispatcher.move(1)
     bench.run()
     assert [s.frame.number for s in bench.pool.submitted] == [0]
+
+
+# ---- Frames that somebody waits for ------------------------------------------------------------
+
+
+def hurried(number: int) -> Frame:
+    return make_frame(number, stream=f"#{number}")
+
+
+def test_a_frame_that_somebody_waits_for_goes_ahead(bench: Bench) -> None:
+    bench.add()
+    bench.put(count=3)
+    assert bench.dispatcher.put_ahead(hurried(1), pytest.fail)
+    assert bench.dispatcher.waiting_ahead == 1
+    with bench.running():
+        bench.wait_for(4)
+    assert bench.submitted[0] == ("#1", 1, AHEAD)
+    assert [sequence for name, _, sequence in bench.submitted if name == "gate"] == [0, 1, 2]
+
+
+def test_streams_have_a_third_of_the_turns_however_many_go_ahead(bench: Bench) -> None:
+    bench.add()
+    bench.put(count=4)
+    for number in range(MOST_WAITING):
+        assert bench.dispatcher.put_ahead(hurried(number), pytest.fail)
+    assert not bench.dispatcher.put_ahead(hurried(99), pytest.fail)
+    with bench.running():
+        bench.wait_for(4 + MOST_WAITING)
+    names = [name for name, _, _ in bench.submitted]
+    assert [name == "gate" for name in names[:9]] == [False, False, True] * 3
+
+
+def test_without_streams_it_goes_all_the_same(bench: Bench) -> None:
+    with bench.running():
+        for number in range(20):
+            assert bench.dispatcher.put_ahead(hurried(number), pytest.fail)
+            bench.wait_for(number + 1)
+
+
+def test_it_goes_on_the_route_in_use(bench: Bench) -> None:
+    bench.add()
+    bench.dispatcher.move(1)
+    bench.dispatcher.put_ahead(hurried(1), pytest.fail)
+    quick, strong = FakePool(4), FakePool(4)
+    with running(lambda: bench.dispatcher.run(quick, 0), lambda: bench.dispatcher.run(strong, 1)):
+        wait_until(lambda: len(strong.submitted) == 1, "it is submitted")
+        assert not quick.submitted
+        bench.dispatcher.abort()
+        for pool in (quick, strong):
+            pool.close()
+
+
+def test_it_is_counted_nowhere(bench: Bench) -> None:
+    bench.add()
+    bench.put()
+    bench.dispatcher.put_ahead(hurried(1), pytest.fail)
+    with bench.running():
+        bench.wait_for(2)
+    stats = bench.meters["gate"].snapshot()
+    assert (stats.captured, stats.in_flight, dict(stats.dropped)) == (1, 1, {})
+
+
+def test_who_withdraws_is_not_asked_about(bench: Bench) -> None:
+    frame = hurried(1)
+    bench.dispatcher.put_ahead(frame, pytest.fail)
+    bench.dispatcher.put_ahead(hurried(2), pytest.fail)
+    bench.dispatcher.withdraw(frame)
+    bench.dispatcher.withdraw(frame)
+    with bench.running():
+        bench.wait_for(1)
+    assert [name for name, _, _ in bench.submitted] == ["#2"]
+
+
+@pytest.mark.parametrize("end", ["close", "abort"])
+def test_a_close_tells_those_who_wait(bench: Bench, end: str) -> None:
+    told: list[int] = []
+    for number in range(3):
+        bench.dispatcher.put_ahead(hurried(number), partial(told.append, number))
+    getattr(bench.dispatcher, end)()
+    assert told == [0, 1, 2]
+    assert not bench.dispatcher.put_ahead(hurried(9), pytest.fail)
+    bench.run()
+    assert not bench.submitted
+
+
+def test_a_place_of_a_former_life_touches_nothing_of_the_next(bench: Bench) -> None:
+    policy = DispatchPolicy(BLOCK, window=1)
+    meter = StreamMeter()
+    former = bench.dispatcher.add("gate", policy, meter)
+    assert former.put(make_frame(0))
+    with bench.running():
+        wait_until(lambda: len(bench.pool.submitted) == 1, "it is out")
+        former.end()
+        wait_until(lambda: bench.emitted == [StreamEnd("gate", 1)], "its end")
+        new = bench.dispatcher.add("gate", policy, meter)
+        assert not former.put(make_frame(1)), "a capture that was held until now"
+        assert new.put(make_frame(2))
+        assert new.put(make_frame(3))
+        bench.wait_for(2)
+        former.release()  # a sink that was held until now
+        assert [number for _, number, _ in bench.submitted] == [0, 2]
+        new.release()
+        bench.wait_for(3)
+    assert bench.submitted[1:] == [("gate", 2, 0), ("gate", 3, 1)]
+
+
+def test_a_window_may_become_larger_and_smaller(bench: Bench) -> None:
+    intake = bench.dispatcher.add("gate", DispatchPolicy(BLOCK, window=1), StreamMeter())
+    with bench.running():
+        for number in range(4):
+            assert intake.put(make_frame(number))
+        bench.wait_for(1)
+        intake.resize(3)
+        bench.wait_for(3)
+        intake.resize(1)
+        for _ in range(2):
+            intake.release()
+        assert len(bench.pool.submitted) == 3, "one is still out"
+        intake.release()
+        bench.wait_for(4)
+
+
+def test_one_stream_alone_is_given_up(bench: Bench) -> None:
+    meter = StreamMeter()
+    intake = bench.dispatcher.add("gate", DispatchPolicy(BLOCK, window=0), meter)
+    for number in range(3):
+        meter.count_captured()
+        assert intake.put(make_frame(number))
+    with bench.running():
+        intake.abort()
+        wait_until(lambda: bench.emitted == [StreamEnd("gate", 0)], "its end")
+        assert meter.snapshot().dropped == {"stop": 3}
+        bench.add("dock")
+        bench.put("dock")
+        bench.wait_for(1)

@@ -241,7 +241,7 @@ def test_requests_on_one_connection_are_answered_in_turn(url: str) -> None:
     [
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200),
         b"GARBAGE\r\n\r\n",
-        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /none HTTP/9.9\r\n\r\n",
         b"GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
         b"GET /\x00\xff HTTP/1.1\r\nHost: a\r\n\r\n",
         b"GET /healthz HTTP/1.1\r\nHost: a\r\nX: " + b"y" * 40_000,

@@ -5,17 +5,24 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from tests.builders import make_picture, make_source
+from tests.coded import write_clip
 from tests.fakes import FakeClock, FakeReader, decoded
 from tests.threads import running, wait_until
 from vidpipe.errors import SourceCause, SourceError
 from vidpipe.interfaces import Reader
 from vidpipe.runtime.meters import StreamMeter
+from vidpipe.sources.addresses import open_file
 from vidpipe.sources.capture import Capture, CapturePolicy
 from vidpipe.sources.connection import Backoff
+from vidpipe.sources.declared import VideoLimits
+from vidpipe.sources.decodeshare import DecodeShare
+from vidpipe.sources.skipping import DecodePlan
+from vidpipe.sources.video import VideoReader
 from vidpipe.sources.vitals import Vitals
 from vidpipe.types import Decoded, Frame, SourceInfo, StreamState
 
@@ -357,6 +364,61 @@ def test_a_file_that_is_late_skips_ahead_and_says_so() -> None:
     stats = bench.meter.snapshot()
     assert stats.dropped == {"pacing": 4}
     assert numbers == [*range(11), *range(15, 50)]
+
+
+class CostlyReader:
+    """A real reader whose pictures cost more time to decode than there is."""
+
+    def __init__(self, path: Path, clock: PacedClock, cost_s: float, *, is_live: bool) -> None:
+        plan = DecodePlan(share=DecodeShare(clock))
+        self._reader = open_file(path, limits=VideoLimits(plan=plan))
+        assert isinstance(self._reader, VideoReader)
+        self._clock, self._cost_s = clock, cost_s
+        self.vitals = self._reader.vitals
+        self.leap = self._reader.leap
+        self.close = self._reader.close
+        self.info = replace(self._reader.info, is_live=is_live)
+
+    def read(self) -> Decoded | None:
+        self._clock.now_s += self._cost_s
+        decoded = self._reader.read()
+        if self.info.is_live and decoded is None:
+            raise LOST
+        if self.info.is_live and decoded is not None and decoded.pts_s is not None:
+            waited_s = max(0.0, decoded.pts_s - self._clock.now_s)  # it hasn't been there before
+            self._clock.now_s += waited_s
+            self.vitals.waited_s += waited_s
+        return decoded
+
+
+@pytest.mark.parametrize(("is_live", "cause"), [(False, "pacing"), (True, "age")])
+def test_a_stream_that_cannot_be_decoded_in_time_is_seen_all_the_same(
+    tmp_path: Path, log_lines: list[str], cause: str, *, is_live: bool
+) -> None:
+    clip = write_clip(tmp_path / "clip.mp4", 1500, audio=None, key_every=25)
+    clock = PacedClock()
+    bench = Bench(clock=clock, policy=policy(is_live=is_live, realtime=not is_live))
+    bench.capture._stop = clock.event()
+    readers = [CostlyReader(clip, clock, 0.1, is_live=is_live)]
+
+    def open_reader() -> Reader:
+        if readers:
+            return readers.pop()
+        bench.capture.stop()
+        raise LOST
+
+    bench.capture._open_reader = open_reader
+    bench.capture.run()
+    stats = bench.meter.snapshot()
+    assert set(stats.dropped) == {cause}
+    assert stats.captured == 1500
+    # Two fifths could be decoded; of some of these it shows too late that they are late.
+    assert 150 < len(bench.frames) < 650
+    late_s = [frame.captured_at - (frame.pts_s or 0.0) for frame in bench.frames]
+    assert max(late_s) - min(late_s) < 2.0
+    numbers = [frame.number for frame in bench.frames]
+    assert numbers == [round((frame.pts_s or 0.0) * 25) for frame in bench.frames]
+    assert sum("can't decode all of it" in line for line in log_lines) == 1
 
 
 def test_a_camera_is_not_paced() -> None:

@@ -53,6 +53,19 @@ def test_auto_decodes_all_where_key_frames_are_too_rare() -> None:
     assert gate.mode is M.ALL
 
 
+def test_auto_decodes_all_while_somebody_watches() -> None:
+    watching = False
+    gate = PacketGate(DecodePlan(M.AUTO, 1.0, lambda: watching), awaits_key=True)
+    admitted(gate, set(range(0, 101, 25)), 101)
+    assert gate.mode is M.KEY
+    watching = True
+    assert [n for n in range(101, 150) if gate.admits(n / 25, is_key=n % 25 == 0)] == [
+        *range(125, 150)
+    ]
+    watching = False
+    assert [n for n in range(150, 200) if gate.admits(n / 25, is_key=n % 25 == 0)] == [150, 175]
+
+
 def test_auto_goes_back_to_all_when_a_camera_makes_its_groups_longer() -> None:
     gate = PacketGate(DecodePlan(M.AUTO, 1.0), awaits_key=True)
     admitted(gate, set(range(0, 101, 25)), 101)

@@ -35,7 +35,7 @@ from vidpipe.apps.bench.coupling import Coupling, make_board
 from vidpipe.apps.bench.job import RunJob, RunResult, derived_config, job_from_json, used_models
 from vidpipe.apps.bench.pictures import endless_reading, neighbours_of
 from vidpipe.apps.bench.runs import Child, started_child
-from vidpipe.apps.build import detector_settings, model_path
+from vidpipe.apps.detectors import detector_settings, model_path
 from vidpipe.apps.sinks import video_options
 from vidpipe.config.outputs import VideoOutput
 from vidpipe.config.schema import Config

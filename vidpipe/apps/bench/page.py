@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from html import escape
 from pathlib import Path
 from tempfile import mkstemp
 
@@ -16,6 +15,7 @@ from vidpipe.apps.bench.curves import comparison_chart, require_charts, stage_ch
 from vidpipe.apps.bench.floor import floor_words, stage_detail
 from vidpipe.apps.bench.pagestyle import PAGE_STYLE
 from vidpipe.apps.bench.rows import BenchReport, Efficiency, Machine, Row
+from vidpipe.apps.markup import escaped
 from vidpipe.errors import UsageError
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -81,7 +81,7 @@ def page_from_report(report: BenchReport) -> str:
         UsageError: Matplotlib is not installed.
     """
     require_charts()
-    title = _text(f"vidpipe bench: {report.config}")
+    title = escaped(f"vidpipe bench: {report.config}")
     body = "\n".join(_sections(report))
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -93,9 +93,9 @@ def page_from_report(report: BenchReport) -> str:
 
 
 def _sections(report: BenchReport) -> Iterator[str]:
-    yield f'<p class="soft">{_text(report.started_at)}</p>'
+    yield f'<p class="soft">{escaped(report.started_at)}</p>'
     if report.subject:
-        yield f"<p>{_text(report.subject)}</p>"
+        yield f"<p>{escaped(report.subject)}</p>"
     if not report.is_complete:
         yield (
             '<p class="warning">Stopped early: what had been measured until then is here, and '
@@ -110,7 +110,7 @@ def _sections(report: BenchReport) -> Iterator[str]:
     yield from _stages(report)
     yield from _efficiency(report.efficiency)
     if report.notes:
-        notes = "".join(f"<li>{_text(note)}</li>" for note in report.notes)
+        notes = "".join(f"<li>{escaped(note)}</li>" for note in report.notes)
         yield f"<section><h2>Notes</h2><ul>{notes}</ul></section>"
     yield from _machine(report.machine)
 
@@ -132,7 +132,7 @@ def _cards(report: BenchReport) -> Iterator[str]:
         cards.append((f"{report.efficiency.ratio:.2f}", "of what the bare parts reach"))
     if cards:
         inner = "".join(
-            f'<div class="card"><b>{_text(figure)}</b><span>{_text(words)}</span></div>'
+            f'<div class="card"><b>{escaped(figure)}</b><span>{escaped(words)}</span></div>'
             for figure, words in cards
         )
         yield f'<div class="cards">{inner}</div>'
@@ -142,7 +142,7 @@ def _advice(report: BenchReport) -> Iterator[str]:
     if report.advice is not None:
         yield (
             "<section><h2>Advice</h2><p>To paste into the configuration; each line says what was "
-            f"measured.</p><pre>{_text(report.advice.yaml, keeps_lines=True)}</pre></section>"
+            f"measured.</p><pre>{escaped(report.advice.yaml, keeps_lines=True)}</pre></section>"
         )
 
 
@@ -150,10 +150,10 @@ def _goal(report: BenchReport) -> Iterator[str]:
     if report.goal is not None:
         goal = report.goal
         verdict = "met" if goal.is_met else "not met"
-        yield f"<section><h2>Goal {_text(goal.text)}: {verdict}</h2><p>{_text(goal.why)}</p>"
+        yield f"<section><h2>Goal {escaped(goal.text)}: {verdict}</h2><p>{escaped(goal.why)}</p>"
         if goal.row:
             settings = ", ".join(f"{key}: {value}" for key, value in goal.settings.items())
-            yield f"<p>Best: {_text(goal.row)}{_text(f' ({settings})') if settings else ''}</p>"
+            yield f"<p>Best: {escaped(goal.row)}{escaped(f' ({settings})') if settings else ''}</p>"
         yield "</section>"
 
 
@@ -161,8 +161,8 @@ def _cameras(report: BenchReport) -> Iterator[str]:
     if report.cameras is not None:
         cameras = report.cameras
         yield (
-            f"<section><h2>Cameras</h2><p>{_text(cameras.why)}</p>"
-            f'<p class="soft">{_text(cameras.kind)}</p></section>'
+            f"<section><h2>Cameras</h2><p>{escaped(cameras.why)}</p>"
+            f'<p class="soft">{escaped(cameras.kind)}</p></section>'
         )
 
 
@@ -171,14 +171,14 @@ def _group(report: BenchReport, group: str, rows: Sequence[Row]) -> Iterator[str
     axis = next((row.axis for row in rows if row.axis), "")
     knee = next((knee for knee in report.knees if axis and knee.axis == axis), None)
     measured = [row for row in rows if row.is_measured]
-    yield f"<section><h2>{_text(_title(group))}</h2>"
+    yield f"<section><h2>{escaped(_title(group))}</h2>"
     if len(measured) > 1:
         if axis and group.startswith("sweep"):
             yield f"<figure>{sweep_chart(axis, rows, knee.row if knee else None)}</figure>"
         else:
             yield f"<figure>{comparison_chart(group, rows)}</figure>"
     if knee is not None and group.startswith("sweep"):
-        yield f"<p><b>Knee: {_text(knee.row)}.</b> {_text(knee.why)}</p>"
+        yield f"<p><b>Knee: {escaped(knee.row)}.</b> {escaped(knee.why)}</p>"
     marked = knee.row if knee is not None else report.goal.row if report.goal is not None else ""
     yield _table(_HEADS, [(_cells(row), row.name == marked) for row in rows])
     rounds = sorted({row.rounds for row in measured})
@@ -197,7 +197,7 @@ def _stages(report: BenchReport) -> Iterator[str]:
         return
     yield "<section><h2>Stages alone</h2>"
     yield f"<figure>{stage_chart(report.stages)}</figure>"
-    yield f"<p>{_text(floor_words(report.stages, report.machine.cores))}</p>"
+    yield f"<p>{escaped(floor_words(report.stages, report.machine.cores))}</p>"
     heads = ("", "CPU ms a frame", "frames/s alone", "measured with")
     lines = [
         (
@@ -260,7 +260,7 @@ def _machine(machine: Machine) -> Iterator[str]:
         ("other load", f"{machine.load:.2f} a core before the start"),
     ]
     inner = "".join(
-        f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in facts if value
+        f"<dt>{escaped(name)}</dt><dd>{escaped(value)}</dd>" for name, value in facts if value
     )
     yield f"<section><h2>Machine</h2><dl>{inner}</dl></section>"
 
@@ -278,7 +278,7 @@ def _title(group: str) -> str:
 
 def _cells(row: Row) -> list[str]:
     if not row.is_measured:
-        why = _text(row.error or "not measured")
+        why = escaped(row.error or "not measured")
         return [_cell(row.name), f'<td class="error" colspan="{len(_HEADS) - 1}">{why}</td>']
     spread = f"{_number(row.fps_low)} to {_number(row.fps_high)}" if row.rounds > 1 else ""
     figures = (row.p50_ms, row.p95_ms, row.p99_ms)
@@ -295,7 +295,7 @@ def _cells(row: Row) -> list[str]:
 
 def _table(heads: Sequence[str], lines: Iterable[tuple[Sequence[str], bool]]) -> str:
     """Return a table of cells that are escaped already; a line may be marked."""
-    head = "".join(f'<th scope="col">{_text(name)}</th>' for name in heads)
+    head = "".join(f'<th scope="col">{escaped(name)}</th>' for name in heads)
     openings = {True: '<tr class="marked">', False: "<tr>"}
     body = "".join(f"{openings[is_marked]}{''.join(cells)}</tr>" for cells, is_marked in lines)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -304,16 +304,7 @@ def _table(heads: Sequence[str], lines: Iterable[tuple[Sequence[str], bool]]) ->
 
 def _cell(text: str, kind: str = "") -> str:
     opening = f'<td class="{kind}">' if kind else "<td>"
-    return f"{opening}{_text(text)}</td>"
-
-
-def _text(text: str, *, keeps_lines: bool = False) -> str:
-    """Escape a text, and replace what HTML can't hold."""
-    return escape(
-        "".join(
-            char if char.isprintable() or (keeps_lines and char == "\n") else " " for char in text
-        )
-    )
+    return f"{opening}{escaped(text)}</td>"
 
 
 def _number(value: float) -> str:

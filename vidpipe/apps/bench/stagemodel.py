@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from vidpipe.apps.bench.pictures import Subject
 from vidpipe.apps.bench.rows import StageCost
 from vidpipe.apps.bench.stagemix import Part, cpu_ms_of, mixed, part_of
-from vidpipe.apps.build import detector_settings, model_path
+from vidpipe.apps.detectors import detector_settings, model_path
 from vidpipe.config.model import ModelConfig
 from vidpipe.config.schema import Config
 from vidpipe.errors import InferenceError

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from tests.bench_rows import configured_row, make_row
+from tests.web_page import LOADING, Page
 from vidpipe.apps.bench import curves
 from vidpipe.apps.bench.page import check_page, page_from_report, write_page
 from vidpipe.apps.bench.rows import (
@@ -24,42 +24,6 @@ from vidpipe.errors import UsageError
 pytest.importorskip("matplotlib", reason="Matplotlib, an extra, is not installed")
 
 EVIL = "<script>alert('x')</script> & \"quoted\""
-VOID = {"meta", "link", "img", "br", "hr", "input"}
-LOADING = {"src", "srcset", "data", "poster", "action", "formaction", "background"}
-
-
-class Page(HTMLParser):
-    """Reads a page as a browser would, and keeps its tags, attributes and text."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str, str]] = []
-        self.texts: list[str] = []
-        self.open: list[str] = []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += [(tag, name, value or "") for name, value in attrs]
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += [(tag, name, value or "") for name, value in attrs]
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open, f"</{tag}> ends nothing"
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.texts).split())
 
 
 def make_report(**changes: object) -> BenchReport:

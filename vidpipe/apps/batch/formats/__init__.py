@@ -1,0 +1,1 @@
+"""What finished results are turned into: tables, annotations, pictures, a report."""

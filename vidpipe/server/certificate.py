@@ -1,0 +1,167 @@
+"""The server's certificate: read, checked, and read again when its files change.
+
+A run lasts longer than a certificate: what is renewed on disk is taken up for every new connection
+from then on. Files that don't fit (yet) change nothing but the log.
+"""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from loguru import logger
+
+from vidpipe.errors import UsageError
+from vidpipe.server.validity import Validity, validity_of
+
+_SOON = timedelta(days=7)
+_CERT_MARK = b"-----BEGIN CERTIFICATE-----"
+_KEY_MARK = b"PRIVATE KEY-----"
+_MOST_BYTES = 1_000_000
+
+Stamp = tuple[tuple[int, ...] | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A certificate and its key, ready to be shown to clients."""
+
+    context: ssl.SSLContext
+    validity: Validity
+
+
+class Certificate:
+    """The files, and what is in force of them; for one thread."""
+
+    def __init__(self, cert: Path, key: Path) -> None:
+        """Read both.
+
+        Raises:
+            UsageError: One of them can't be used; the message names its key of the configuration.
+        """
+        self._cert = cert
+        self._key = key
+        self._stamp = self._stamp_now()
+        self._loaded = _load(cert, key)
+        self._said: str | None = None
+        self._say_age()
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """What a new connection begins with."""
+        return self._loaded.context
+
+    def refresh(self) -> None:
+        """Look at the files, and take up what is new; to be called now and then; never raises."""
+        stamp = self._stamp_now()
+        if stamp != self._stamp:
+            self._stamp = stamp
+            try:
+                self._loaded = _load(self._cert, self._key)
+            except UsageError as exc:
+                logger.error("{}; the former certificate stays in force", exc)
+            else:
+                self._said = None
+                until = self._loaded.validity.until
+                logger.info("server.tls: a new certificate is in force, good until {:%F}", until)
+        self._say_age()
+
+    def _stamp_now(self) -> Stamp:
+        return tuple(_stamp_of(path) for path in (self._cert, self._key))
+
+    def _say_age(self) -> None:
+        """Say once that it will be over soon, and once that it is."""
+        left = self._loaded.validity.until - datetime.now(UTC)
+        if left > _SOON:
+            return
+        word = "has expired" if left <= timedelta() else f"expires on {self._until_text}"
+        if word != self._said:
+            self._said = word
+            logger.warning("server.tls.cert: {} {}: renew it", self._cert, word)
+
+    @property
+    def _until_text(self) -> str:
+        return f"{self._loaded.validity.until:%F}"
+
+
+def _load(cert: Path, key: Path) -> _Loaded:
+    validity = _read_cert(cert)
+    _read_key(key)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    asked = []
+
+    def password() -> str:
+        asked.append(key)
+        return ""  # whoever types it isn't there when the machine starts
+
+    try:
+        context.load_cert_chain(cert, key, password)
+    except (ssl.SSLError, OSError, ValueError) as exc:
+        raise _fault_of(cert, key, exc, is_encrypted=bool(asked)) from None
+    return _Loaded(context, validity)
+
+
+def _read_cert(path: Path) -> Validity:
+    """Return for how long the first certificate of a file is good.
+
+    Raises:
+        UsageError: There is none, or it isn't good any more.
+    """
+    text = _read(path, "cert")
+    if _CERT_MARK not in text:
+        hint = "it holds a private key: exchange cert and key" if _KEY_MARK in text else "no PEM"
+        raise UsageError(f"server.tls.cert: there is no certificate in {path} ({hint})")
+    try:
+        validity = validity_of(text.decode("latin-1"))
+    except ValueError as exc:
+        raise UsageError(f"server.tls.cert: {path} is damaged ({exc})") from None
+    now = datetime.now(UTC)
+    if validity.until <= now:
+        raise UsageError(f"server.tls.cert: {path} expired on {validity.until:%F}: renew it")
+    if validity.since > now:
+        logger.warning("server.tls.cert: {} is good only from {:%F} on", path, validity.since)
+    return validity
+
+
+def _read_key(path: Path) -> None:
+    if _KEY_MARK not in _read(path, "key"):
+        raise UsageError(f"server.tls.key: there is no private key in {path} (no PEM)")
+
+
+def _read(path: Path, key: str) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_MOST_BYTES)
+    except OSError as exc:
+        why = {
+            FileNotFoundError: "there is no such file",
+            PermissionError: "may not be read by this user",
+            IsADirectoryError: "is a folder",
+        }.get(type(exc), exc.strerror or "can't be read")
+        raise UsageError(f"server.tls.{key}: {path}: {why}") from None
+
+
+def _fault_of(cert: Path, key: Path, exc: Exception, *, is_encrypted: bool) -> UsageError:
+    if is_encrypted:
+        return UsageError(
+            f"server.tls.key: {key} is encrypted, and nobody is there to type its password: write "
+            "it without one (openssl pkey -in ... -out ...), readable by this user alone"
+        )
+    reason = getattr(exc, "reason", None) or ""
+    if "MISMATCH" in reason:
+        return UsageError(f"server.tls.key: {key} doesn't belong to the certificate in {cert}")
+    if reason in ("EE_KEY_TOO_SMALL", "CA_KEY_TOO_SMALL", "CA_MD_TOO_WEAK"):
+        return UsageError(f"server.tls.cert: {cert} is too weak for this system ({reason})")
+    what = reason.replace("_", " ").lower() or type(exc).__name__
+    return UsageError(f"server.tls: {cert} and {key} can't be used ({what})")
+
+
+def _stamp_of(path: Path) -> tuple[int, ...] | None:
+    try:
+        found = path.stat()  # through links: Let's Encrypt keeps its newest behind one
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
