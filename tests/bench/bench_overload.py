@@ -1,8 +1,9 @@
 """Far too many live streams: how old results are, whether they grow older, and who gets how much.
 
     python -m tests.bench.bench_overload [--streams 16] [--seconds 180] [--weights 1,2,4]
+        [--size WxH]
 
-Each stream is a 1080p clip played as a camera would, at 25 frames a second. Judged are the 95th
+Each stream is a clip played as a camera would, at 25 frames a second. Judged are the 95th
 percentile of the ages against 4 x (streams / throughput), the last third of the time against the
 first, and the frames of each stream by its weight. Prints lines and, last, one of JSON.
 """
@@ -68,12 +69,14 @@ def main() -> None:
     parser.add_argument("--streams", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=180.0)
     parser.add_argument("--weights", default="1", help="of the streams, in turn")
+    parser.add_argument("--size", default="1920x1080", help="smaller: the model is the bottleneck")
     options = parser.parse_args()
+    width, height = map(int, options.size.split("x"))
     take_short_turns()
     with tempfile.TemporaryDirectory() as name:
         clip = Path(name) / "clip.mp4"
         source = fetch_clip("bikes", default_cache_dir())
-        make_clip(source, clip, frames=500, size_wh=(1920, 1080))
+        make_clip(source, clip, frames=500, size_wh=(width, height))
         model = options.model or fetch_model("person-ssdlite", default_cache_dir())
         config = document(options, clip, model)
         seen = watched(config, options.seconds)
@@ -110,7 +113,7 @@ def report(
         "balance": balance,
         "load": os.getloadavg()[0],
     }
-    print(f"{options.streams} live streams of 1080p25, weights {options.weights}")
+    print(f"{options.streams} live streams of {options.size} at 25/s, weights {options.weights}")
     print(f"  throughput  {fps:.1f} frames/s of {25 * options.streams}")
     print(
         f"  age         p50 {figures['p50_ms']:.0f}, p95 {figures['p95_ms']:.0f}, p99"

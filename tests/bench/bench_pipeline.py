@@ -28,17 +28,19 @@ from vidpipe.config.schema import default_cache_dir
 from vidpipe.inference.zoo import fetch_clip, fetch_model
 
 
-def make_clip(source: Path, target: Path, *, frames: int, size_wh: tuple[int, int]) -> None:
+def make_clip(
+    source: Path, target: Path, *, frames: int, size_wh: tuple[int, int], rate_fps: int = 25
+) -> None:
     """Scale a clip up and encode it as a camera would: a key frame every two seconds."""
     with av.open(str(source)) as clip, av.open(str(target), "w") as out:
         pictures = [frame.reformat(*size_wh, format="yuv420p") for frame in clip.decode(video=0)]
-        stream = out.add_stream("libx264", rate=25)
+        stream = out.add_stream("libx264", rate=rate_fps)
         stream.width, stream.height, stream.pix_fmt = *size_wh, "yuv420p"
-        stream.options = {"preset": "veryfast", "crf": "23", "g": "50"}
+        stream.options = {"preset": "veryfast", "crf": "23", "g": str(2 * rate_fps)}
         there_and_back = pictures + pictures[::-1]
         for number in range(frames):
             frame = there_and_back[number % len(there_and_back)]
-            frame.pts, frame.time_base = number, Fraction(1, 25)
+            frame.pts, frame.time_base = number, Fraction(1, rate_fps)
             out.mux(stream.encode(frame))
         out.mux(stream.encode(None))
 

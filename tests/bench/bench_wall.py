@@ -47,7 +47,8 @@ _ROWS = [
 def running(options: argparse.Namespace, folder: Path) -> Iterator[tuple[psutil.Process, str]]:
     """Run the cameras, and yield their process and the server's address."""
     clip = folder / "clip.mp4"
-    make_clip(fetch_clip("bikes", default_cache_dir()), clip, frames=200, size_wh=(1920, 1080))
+    source, rate_fps = fetch_clip("bikes", default_cache_dir()), options.source_fps
+    make_clip(source, clip, frames=200, size_wh=(1920, 1080), rate_fps=rate_fps)
     stream = {"source": str(clip), "realtime": True, "loop": True}
     document = {
         "version": 1,
@@ -144,6 +145,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--streams", type=int, default=16)
+    parser.add_argument("--source-fps", type=int, default=10, help="what the cameras send")
     parser.add_argument("--seconds", type=float, default=10.0, help="of each spell")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--size", default="480x270", help="of a tile: 16 of them on 1920x1080")

@@ -36,6 +36,10 @@ _REMIND_AFTER_S = 60.0
 _QUIET_SHARE = 0.5
 """A live source is called stalled after this share of the silence that makes it lost."""
 
+_EARLIEST = 0.5
+"""Of a frame's time passes before the next one of a paced file is decoded: a camera's has not come
+yet then, and the model has the cores to itself."""
+
 _MOST_HELD = 4
 """Reads of one stream that may hang in native code at once; no more are begun until one ends."""
 
@@ -110,6 +114,7 @@ class Capture:
         self._held: list[threading.Event] = []
         self._is_live = policy.is_live
         self._pacer = Pacer()
+        self._backlog = Backlog(policy.max_late_s)
         self._frozen = FrozenWatch(policy.frozen_s)
         self._epoch = policy.first_epoch
         self._number = policy.first_number
@@ -235,7 +240,7 @@ class Capture:
         vitals = reader.vitals if isinstance(reader, HasVitals) else None
         stamps = Stamps(info, self._next_pts_s, opened_at)
         is_paced = self._policy.realtime and not info.is_live
-        backlog = Backlog(self._policy.max_late_s)
+        self._backlog = Backlog(self._policy.max_late_s)
         while not self._stop.is_set():
             try:
                 decoded = self._read(reader, watch, vitals)
@@ -257,10 +262,7 @@ class Capture:
             self._next_pts_s = stamps.next_pts_s
             is_in_time = not is_paced or self._is_in_time(stamp.media_s)
             if vitals is not None and (is_paced or info.is_live):
-                late_s = backlog.note(stamp.media_s, self._clock(), vitals.waited_s)
-                if late_s and not self._leaps(reader, late_s) and is_paced:
-                    # There is nothing to leap to: it is played slower.
-                    self._pacer, backlog = Pacer(), Backlog(self._policy.max_late_s)
+                self._keep_up(reader, vitals, stamp.media_s)
             if not is_in_time:
                 self._count_lost(DropCause.PACING)
                 continue
@@ -280,6 +282,8 @@ class Capture:
                 self._meter.count_dropped(DropCause.STOP)
                 self._stop.set()  # the lane has ended: opening the source again would be in vain
                 return
+            if is_paced:
+                self._rest(stamp.media_s + _EARLIEST * stamps.frame_s)
 
     def _read(self, reader: Reader, watch: Watch, vitals: Vitals | None) -> Decoded | None:
         """Return the next picture, or None if there is none or nobody waits for it any more."""
@@ -314,6 +318,18 @@ class Capture:
         elif was_frozen and not is_frozen:
             self._log.info("no longer frozen")
             self._states.thaw()
+
+    def _keep_up(self, reader: Reader, vitals: Vitals, media_s: float) -> None:
+        """Let what comes too late to be decoded be passed over, of a source that can't wait."""
+        late_s = self._backlog.note(media_s, self._clock(), vitals.waited_s)
+        if late_s and not self._leaps(reader, late_s) and not self._is_live:
+            # There is nothing to leap to: it is played slower.
+            self._pacer, self._backlog = Pacer(), Backlog(self._policy.max_late_s)
+
+    def _rest(self, media_s: float) -> None:
+        """Wait for a moment of a paced file's clock."""
+        if early_s := self._pacer.early_s(media_s, self._clock()):
+            self._stop.wait(early_s)
 
     def _leaps(self, reader: Reader, late_s: float) -> bool:
         """Let a reader pass over what has become too late to be decoded, if it can."""

@@ -32,6 +32,7 @@ class Stamps:
 
     Attributes:
         next_pts_s: Where the next connection goes on; None before the first picture.
+        frame_s: How long a picture lasts, as far as the source says.
     """
 
     def __init__(self, info: SourceInfo, start_s: float | None, opened_at: float) -> None:
@@ -43,9 +44,9 @@ class Stamps:
             opened_at: When the opening began, in monotonic seconds.
         """
         self.next_pts_s = start_s
+        self.frame_s = 1.0 / (info.rate_fps or ASSUMED_RATE_FPS)
         self._is_live = info.is_live
         self._has_times = info.time_base is not None
-        self._frame_s = 1.0 / (info.rate_fps or ASSUMED_RATE_FPS)
         self._start_s = start_s or None
         self._shift_s: float | None = None
         self._clock = LiveClock(self._start_s)
@@ -54,7 +55,7 @@ class Stamps:
     def pass_over(self, pictures: int) -> None:
         """So many pictures have come that weren't decoded, perhaps the last ones."""
         if self.next_pts_s is not None:
-            self.next_pts_s += pictures * self._frame_s
+            self.next_pts_s += pictures * self.frame_s
 
     def stamp(self, decoded: Decoded, number: int, arrived_at: float) -> Stamp:
         """Return the times of the next picture, the stream's so manieth, that came just now."""
@@ -62,14 +63,14 @@ class Stamps:
         captured_at = arrived_at
         if self._is_live:
             if pts_s is not None or self._has_times:
-                pts_s = self._clock.place(pts_s, arrived_at, decoded.duration_s or self._frame_s)
+                pts_s = self._clock.place(pts_s, arrived_at, decoded.duration_s or self.frame_s)
             captured_at = self._freshness.captured_at(pts_s, arrived_at)
         elif pts_s is not None and self._start_s is not None:
             if self._shift_s is None:
                 self._shift_s = self._start_s - pts_s
             pts_s += self._shift_s
-        media_s = number * self._frame_s if pts_s is None else pts_s
-        self.next_pts_s = media_s + (decoded.duration_s or self._frame_s)
+        media_s = number * self.frame_s if pts_s is None else pts_s
+        self.next_pts_s = media_s + (decoded.duration_s or self.frame_s)
         return Stamp(pts_s, media_s, captured_at)
 
 
