@@ -22,7 +22,11 @@ PICTURES = Path(__file__).parents[1] / "out" / "wall"
 """Where screenshots are kept, to be looked at."""
 
 PATIENCE_MS = 15_000
+FAR_NAME = "wall.example"
+"""A name that means this machine to the browser, which doesn't know that."""
+
 _OPTIONS = (
+    f"--host-resolver-rules=MAP {FAR_NAME} 127.0.0.1",
     "--no-sandbox",
     "--disable-gpu",
     "--disable-dev-shm-usage",

@@ -208,6 +208,12 @@ class TestSampling:
             assert batch(clip, out, model, *words, cwd=tmp_path).code == 0
             assert lines(out / "a.mp4.jsonl") == wanted
 
+    def test_a_sample_of_nothing_is_told(self, tmp_path: Path, model: Path) -> None:
+        clip = write_clip(tmp_path / "a.mp4")
+        done = batch(clip, tmp_path / "out", model, "--start", "1:00:00", cwd=tmp_path)
+        assert done.code == 0
+        assert "a.mp4: none of its frames was asked for" in done.err
+
     def test_creation_times_become_times(self, tmp_path: Path, model: Path) -> None:
         metadata = {"creation_time": "2026-11-30T05:00:00Z"}
         clip = write_clip(tmp_path / "a.mp4", ClipSpec(frames=50, metadata=metadata))
@@ -258,6 +264,48 @@ def test_frames_that_the_model_doesnt_answer_have_lines_all_the_same(tmp_path: P
     assert [line["error"] is None for line in found] == [True, False, True]
 
 
+@pytest.mark.parametrize("ending", ["jpg", "png"])
+def test_a_picture_that_is_cut_off_is_set_aside(tmp_path: Path, model: Path, ending: str) -> None:
+    made(tmp_path / "in")
+    for name in ("cut", "whole"):
+        cv2.imwrite(str(tmp_path / "in" / f"{name}.{ending}"), scene_bgr((320, 240), 3))
+    cut = tmp_path / "in" / f"cut.{ending}"
+    cut.write_bytes(cut.read_bytes()[: cut.stat().st_size // 2])
+    out = tmp_path / "out"
+    assert batch(tmp_path / "in", out, model, cwd=tmp_path).code == 1
+    assert (out / f"whole.{ending}.jsonl").exists()
+    assert (out / "failed" / f"cut.{ending}.json").exists()
+    assert not (out / f"cut.{ending}.jsonl").exists()
+
+
+def test_links_that_lead_nowhere_are_failures_that_stop_nothing(
+    tmp_path: Path, model: Path
+) -> None:
+    made(tmp_path / "in")
+    for number in range(4):
+        (tmp_path / "in" / f"{number}.mp4").symlink_to(tmp_path / "in" / ".objects" / str(number))
+    write_clip(tmp_path / "in" / "sound.mp4")
+    out = tmp_path / "out"
+    done = batch(tmp_path / "in", out, model, cwd=tmp_path)
+    assert done.code == 1
+    assert (out / "sound.mp4.jsonl").exists()
+    assert len(list((out / "failed").glob("*.json"))) == 4
+
+
+def test_results_of_another_input_are_not_replaced(tmp_path: Path, model: Path) -> None:
+    for folder, frames in (("one", 20), ("two", 30)):
+        made(tmp_path / folder)
+        write_clip(tmp_path / folder / "a.mp4", ClipSpec(frames=frames))
+    out = tmp_path / "out"
+    assert batch(tmp_path / "one", out, model, cwd=tmp_path).code == 0
+    done = batch(tmp_path / "two", out, model, cwd=tmp_path)
+    assert done.code == 2
+    assert "choose another output folder" in done.err
+    assert len(lines(out / "a.mp4.jsonl")) == 20
+    assert batch(tmp_path / "two", out, model, "--fresh", cwd=tmp_path).code == 0
+    assert len(lines(out / "a.mp4.jsonl")) == 30
+
+
 class TestVideo:
     """The annotated video."""
 
@@ -274,6 +322,22 @@ class TestVideo:
         before = video.stat().st_mtime_ns
         batch(clip, out, model, "--save", "video", cwd=tmp_path)
         assert video.stat().st_mtime_ns == before
+
+    def test_how_it_comes_along_is_told_meanwhile(self, tmp_path: Path, model: Path) -> None:
+        write_long(tmp_path / "a.mp4", 30, size_wh=(640, 360))
+        out = tmp_path / "out"
+        words = ("--save", "video", "--json-progress")
+        done = batch(tmp_path / "a.mp4", out, model, *words, cwd=tmp_path)
+        notes = [json.loads(line).get("note", "") for line in done.out.splitlines()]
+        assert "converting results, 1 files left" in notes
+
+
+def test_the_end_is_told_as_a_table_in_a_log_too(tmp_path: Path, model: Path) -> None:
+    clip = write_clip(tmp_path / "a [b] c.mp4", ClipSpec(frames=17))
+    done = batch(clip, tmp_path / "out", model, cwd=tmp_path)
+    (row,) = (line for line in done.err.splitlines() if "a [b] c.mp4" in line)
+    assert "done" in row
+    assert " 17 " in row
 
 
 def test_the_json_of_progress_can_be_read(tmp_path: Path, model: Path) -> None:
@@ -307,6 +371,8 @@ def test_a_long_file_is_divided_and_its_bytes_are_the_wholes(tmp_path: Path, mod
         (["a.mp4", "--hash", "some"], "ends or full"),
         (["a.mp4", "--model", "no-such-model"], "no-such-model"),
         (["a.mp4", "--set", "models.batch.confidense=1"], "did you mean"),
+        (["a.mp4", "--save", "vidoe"], "did you mean video"),
+        (["http://user:geheim@camera/1"], "is an address"),
     ],
 )
 def test_what_cant_be_done_is_refused(

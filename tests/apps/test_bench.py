@@ -48,7 +48,10 @@ def test_a_sweep_is_measured_explained_and_turned_into_advice(config: Path, tmp_
     assert report["is_complete"] is True
     assert report["machine"]["cores"] >= 1
     rows = {row["name"]: row for row in report["rows"]}
-    assert list(rows) == ["as configured", *(f"requests {n}" for n in (1, 2, 4))]
+    # Where more requests bring nothing any more, as on a busy machine, the sweep ends early.
+    assert list(rows) in [
+        ["as configured", *(f"requests {n}" for n in (1, 2, 4)[:count])] for count in (2, 3)
+    ]
     for row in rows.values():
         assert row["error"] is None
         assert all(row[figure] > 0 for figure in FIGURES)

@@ -241,6 +241,23 @@ def test_a_model_that_changes_is_compiled_first_and_the_old_one_released(
     assert pipeline.exit_code == 0
 
 
+def test_another_order_of_the_streams_is_taken_up_and_touches_none(
+    tmp_path: Path, model: Path
+) -> None:
+    path = rewrite(tmp_path / "c.yml", document(model, "a", "b", "c"))
+    witness = Witness()
+    with running(path, witness) as pipeline:
+        witness.wait_for_more("a", "b", "c")
+        assert list(pipeline.titles()) == ["a", "b", "c"]
+        rewrite(path, document(model, "c", "a", "b"))
+        assert set(pipeline.reload()["unchanged"]) == {"a", "b", "c"}
+        assert list(pipeline.titles()) == ["c", "a", "b"]
+        witness.wait_for_more("a", "b", "c")
+    for name in ("a", "b", "c"):
+        numbers = witness.numbers(name)
+        assert numbers == list(range(len(numbers)))
+
+
 def test_streams_are_disabled_enabled_and_restarted(tmp_path: Path, model: Path) -> None:
     first = document(model, "gate", "dock", "off")
     first["streams"][2]["enabled"] = False

@@ -16,8 +16,13 @@ from tests.broker import free_port
 from tests.command import address_said, ended, started, write_config
 from tests.conditions import CASES
 from tests.graphs import saved, ssd_rows
+from tests.overviews import FakeOverview, make_report
 from tests.stage import Stage, set_stage
 from tests.threads import wait_until
+from vidpipe.config.schema import ServerConfig
+from vidpipe.runtime.meters import StreamMeter
+from vidpipe.server.service import HttpServer
+from vidpipe.types import StreamState
 
 browsing = pytest.importorskip("tests.browsing", reason="needs Playwright")
 
@@ -319,6 +324,17 @@ def test_an_operator_disables_and_enables_a_camera_after_a_question(
         visit.wait_kind("cam-09", "live")
 
 
+def test_a_slow_line_makes_a_picture_older(browser: Any, site: str) -> None:
+    with browsing.visiting(browser, f"{site}/?group=of1") as visit:
+        late_ms = visit.page.evaluate(
+            "async () => { const { Delay } = await import('/static/delay.js');"
+            " let now = 5000; const delay = new Delay(() => now);"
+            " return [[0, 1000], [100, 1100], [3000, 1200], [3600_000, 4000_000], [0, 4000_050]]"
+            ".map(([step, sent]) => { now += step; return Math.round(delay.of(sent)); }); }"
+        )
+        assert late_ms == [0, 0, 2899, 0, 0]
+
+
 def test_a_hidden_page_is_sent_nothing(browser: Any, site: str) -> None:
     with browsing.visiting(browser, f"{site}/?group=of1") as visit:
         visit.wait_live(1)
@@ -413,6 +429,112 @@ def test_a_wall_with_tokens_asks_for_one_and_shows_a_viewer_no_buttons(
             page.wait_for_url("**/login*")
             page.goto(url)
             assert "/login" in page.url
+
+
+def test_a_login_works_without_encryption_at_an_address_that_is_not_this_machine_s(
+    browser: Any, stage: Stage, tmp_path: Path
+) -> None:
+    # There browsers say less of where a request comes from.
+    tokens = [{"role": "viewer", "token": "look-" * 6}]
+    config = document(tmp_path, CAMERAS[:1], server={"port": 0, "tokens": tokens})
+    with wall(tmp_path, stage, config) as (url, _):
+        address = url.replace("127.0.0.1", browsing.FAR_NAME)
+        expected = ("Cross-Origin-Opener-Policy", "401")
+        with browsing.visiting(browser, address, expected=expected) as visit:
+            visit.page.fill("#token", "look-" * 6)
+            visit.page.click("button")
+            visit.wait_live(1)
+            assert not visit.page.evaluate("isSecureContext")
+            visit.page.click("#help")
+            visit.page.click("#leave")
+            visit.page.wait_for_url("**/login*")
+
+
+def test_a_group_that_is_chosen_while_the_server_is_away_shows_nothing_as_live(
+    browser: Any, stage: Stage, tmp_path: Path
+) -> None:
+    config = document(tmp_path, CAMERAS[:3])
+    config["wall"]["groups"] = {"one": CAMERAS[:1], "rest": CAMERAS[1:3]}
+    expected = ("ERR_CONNECTION", "WebSocket")
+    with (
+        wall(tmp_path, stage, config) as (url, process),
+        browsing.visiting(browser, url, expected=expected) as visit,
+    ):
+        visit.wait_live(3)
+        visit.page.click("#groups >> text=one")
+        visit.wait_live(1)
+        visit.page.click("#groups >> text=All")
+        visit.wait_live(3)
+        process.send_signal(signal.SIGSTOP)
+        try:
+            visit.page.click("#groups >> text=rest")
+            for camera in CAMERAS[1:3]:
+                visit.wait_kind(camera, "unlinked")
+        finally:
+            process.send_signal(signal.SIGCONT)
+        visit.wait_live(2)
+
+
+def test_a_camera_that_is_taken_out_leaves_no_picture_behind(
+    browser: Any, stage: Stage, tmp_path: Path
+) -> None:
+    config = document(tmp_path, CAMERAS[:2])
+    with wall(tmp_path, stage, config) as (url, process):
+        address = f"{url}/?view=stream&stream=cam-02"
+        with browsing.visiting(browser, address) as visit:
+            visit.wait_kind("cam-02", "live")
+            write_config(tmp_path, {**config, "streams": config["streams"][:1]})
+            process.send_signal(signal.SIGHUP)
+            visit.wait_kind("cam-02", "ended")
+            assert visit.page.locator("#detail .tile-veil").is_visible()
+            assert visit.page.inner_text("#detail .tile-word") == "No such stream"
+            assert visit.page.inner_text("#detail h1") == "There is no stream “cam-02”"
+
+
+def test_a_wall_of_few_pictures_a_second_is_not_late(
+    browser: Any, stage: Stage, tmp_path: Path
+) -> None:
+    config = document(tmp_path, CAMERAS[:1], wall={"fps": 0.25})
+    with wall(tmp_path, stage, config) as (url, _), browsing.visiting(browser, url) as visit:
+        visit.wait_live(1)
+        kinds = visit.page.evaluate(
+            "async () => { const tile = document.querySelector('#wall .tile'), kinds = [];"
+            " for (let n = 0; n < 90; n += 1) { kinds.push(tile.dataset.kind);"
+            " await new Promise(go => setTimeout(go, 100)); } return [...new Set(kinds)]; }"
+        )
+        assert kinds == ["live"]
+
+
+def test_the_page_says_that_models_are_being_loaded(browser: Any) -> None:
+    server = HttpServer(ServerConfig(port=0))
+    server.start()
+    try:
+        with browsing.visiting(browser, f"{server.url}/?group=yard") as visit:
+            visit.page.wait_for_selector("#wall >> text=The models are being loaded")
+            visit.page.goto(f"{server.url}/?view=stream&stream=gate")
+            visit.page.wait_for_selector("#banner", state="hidden")
+            visit.page.wait_for_selector("#detail .tile-word >> text=Waiting")
+            assert visit.page.inner_text("#detail h1") == "gate"
+    finally:
+        server.stop()
+
+
+def test_a_wall_of_more_cameras_than_it_takes_shows_the_first(browser: Any) -> None:
+    names = [f"cam-{number:03}" for number in range(300)]
+    overview = FakeOverview(
+        meters={name: StreamMeter() for name in names},
+        states={name: make_report(StreamState.STALLED) for name in names},
+    )
+    server = HttpServer(ServerConfig(port=0))
+    server.start()
+    try:
+        server.show(overview)
+        with browsing.visiting(browser, server.url, size=(1600, 900)) as visit:
+            visit.page.wait_for_selector("#wall .tile")
+            visit.page.wait_for_selector("#pager >> text=more in groups only")
+            assert not visit.page.is_visible("#banner")
+    finally:
+        server.stop()
 
 
 @pytest.mark.slow

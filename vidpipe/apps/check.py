@@ -163,15 +163,18 @@ def _limit_s(stream: StreamConfig) -> float:
 
 
 def _certificate_faults(config: Config) -> list[str]:
-    """Return what is wrong with the server's certificate, which a run would be refused for."""
+    """Return what is wrong with the server's certificate.
+
+    A run is refused for it, but for one that has expired: it would only complain every day.
+    """
     tls = config.server.tls if config.server is not None else None
     if tls is None:
         return []
     try:
-        Certificate(tls.cert, tls.key)
+        certificate = Certificate(tls.cert, tls.key)
     except UsageError as exc:
         return [str(exc)]
-    return []
+    return [certificate.warning or ""] if certificate.has_expired else []
 
 
 def _used_models(config: Config) -> list[str]:

@@ -110,10 +110,10 @@ class Controls:
         fixed = change_between(self._in_force, written).fixed
         if fixed:
             logger.warning("these keys are taken up at the next start only: {}", ", ".join(fixed))
-        self._apply(wanted, change)
+        wrongs = self._apply(wanted, change)
         self._written, self._switches, self._stamps = written, switches, stamps
         logger.info("the configuration was read again: {}", change)
-        return change.streams()
+        return change.streams() | ({"failed": list(wrongs)} if wrongs else {})
 
     def _switch(self, stream: str, *, is_on: bool) -> None:
         with self._lock:
@@ -129,7 +129,8 @@ class Controls:
 
     def _apply(self, wanted: Config, change: Change) -> Sequence[str]:
         wrongs: Sequence[str] = ()
-        if not change.is_empty:
+        has_moved = [s.id for s in wanted.streams] != [s.id for s in self._in_force.streams]
+        if has_moved or not change.is_empty:  # of the order alone nothing that runs notices
             wrongs = self._run.apply(wanted, change)
         self._in_force = wanted
         self.revision += 1

@@ -8,16 +8,20 @@ from vidpipe.runtime.meters import StreamStats
 
 
 class Heart:
-    """Judges by what it is told; one thread."""
+    """Judges by what it is told; one thread.
+
+    Attributes:
+        patience_s: How long a frame may be on its way: longer than any model's ``timeout_s``.
+    """
 
     def __init__(self, patience_s: float, now_s: float) -> None:
         """Begin as alive.
 
         Args:
-            patience_s: How long a frame may be on its way: longer than any model's ``timeout_s``.
+            patience_s: As the attribute.
             now_s: The time.
         """
-        self._patience_s = patience_s
+        self.patience_s = patience_s
         self._moved_at = self._answered_at = now_s
         self._gone: dict[str, int] = {}
 
@@ -40,4 +44,4 @@ class Heart:
         self._gone = gone
         if has_answered:
             self._answered_at = now_s
-        return now_s - min(self._moved_at, self._answered_at) <= self._patience_s
+        return now_s - min(self._moved_at, self._answered_at) <= self.patience_s

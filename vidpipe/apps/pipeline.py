@@ -258,7 +258,8 @@ class Pipeline(EngineView):
         No other stream notices. Models are kept unless their sections or files are others.
 
         Returns:
-            Ids of streams: ``added``, ``removed``, ``changed``, ``unchanged``.
+            Ids of streams: ``added``, ``removed``, ``changed``, ``unchanged``; and, where some
+            couldn't begin, ``failed``: which, and why.
 
         Raises:
             ConfigError: The file has faults; what runs goes on.

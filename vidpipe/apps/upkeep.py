@@ -105,8 +105,7 @@ class Upkeep:
         self._threads = ThreadGroup()
         self._switches = run.switches()
         self._revision = run.revision
-        timeouts = [model.timeout_s for model in run.config.models.values()]
-        self._heart = Heart(max(timeouts) + _MARGIN_S, now_s)
+        self._heart = Heart(_patience_s(run.config), now_s)
         self._is_beating = True
         self._beat_at = self._status_at = now_s
         self._watch: FileWatch | None = None
@@ -128,6 +127,7 @@ class Upkeep:
         switches, revision = self._run.switches(), self._run.revision
         if (switches, revision) != (self._switches, self._revision):
             self._switches, self._revision = switches, revision
+            self._heart.patience_s = _patience_s(self._run.config)
             self._deployment.update(self._run.models(compares=False), self._run.config)
 
     def _look_at_files(self, now_s: float) -> None:
@@ -178,6 +178,11 @@ class Upkeep:
             yield Path(input_path(str(config.env_file), path.parent))
         for model in config.models.values():
             yield from files_of(model)
+
+
+def _patience_s(config: Config) -> float:
+    """Return how long a frame may be on its way before the run counts as hung."""
+    return max(model.timeout_s for model in config.models.values()) + _MARGIN_S
 
 
 def status_line(reports: Mapping[str, CaptureReport]) -> str:

@@ -7,6 +7,8 @@ from typing import Any
 
 import openvino as ov
 
+from vidpipe.inference.cores import new_core
+
 _ASKED = (
     "NETWORK_NAME",
     "EXECUTION_DEVICES",
@@ -37,7 +39,7 @@ def is_from_cache(compiled: ov.CompiledModel) -> bool:
 def device_full_names(compiled: ov.CompiledModel) -> dict[str, str]:
     """Return the full name of every device that a compiled model runs on, such as a CPU's."""
     devices = [str(name).strip("()") for name in answer(compiled, "EXECUTION_DEVICES") or ()]
-    core, names = ov.Core(), {}
+    core, names = new_core(), {}
     for device in devices:
         try:
             names[device] = str(core.get_property(device, "FULL_DEVICE_NAME")).strip()

@@ -14,6 +14,7 @@ import openvino as ov
 
 from vidpipe.inference.agreement import SCORE_MARGIN, compare
 from vidpipe.inference.cache import Progress, no_progress
+from vidpipe.inference.cores import new_core
 from vidpipe.inference.devices import compile_graph
 from vidpipe.inference.graph import embed_preprocessing, take_constants
 from vidpipe.inference.model import CompiledDetector, Detector, read_detector
@@ -59,5 +60,5 @@ def quantize_best(
 def _answers(
     detector: Detector, graph: ov.Model, samples: Sequence[Sample], progress: Progress
 ) -> list[Detections]:
-    compiled = CompiledDetector(detector, compile_graph(ov.Core(), graph, detector.settings))
+    compiled = CompiledDetector(detector, compile_graph(new_core(), graph, detector.settings))
     return answers(compiled, samples, "choosing the ranges", progress)

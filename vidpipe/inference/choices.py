@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import openvino as ov
-
 from vidpipe.inference.answers import runtime_answers
+from vidpipe.inference.cores import new_core
 from vidpipe.inference.devices import compile_graph
 from vidpipe.inference.graph import files_of
 from vidpipe.inference.model import CompiledDetector
@@ -34,7 +33,7 @@ def override_records(model: CompiledDetector) -> dict[str, dict[str, Any]]:
         return {}
     properties = tuple(one.property for one in overrides)
     alone = compile_graph(
-        ov.Core(),
+        new_core(),
         detector.graph,
         without_overrides(settings),
         files_of(detector.path),

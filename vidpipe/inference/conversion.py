@@ -15,6 +15,7 @@ import openvino as ov
 from openvino import opset13 as ops
 
 from vidpipe.errors import ModelError
+from vidpipe.inference.cores import new_core
 from vidpipe.inference.decoders.anchors import AnchorGrid
 from vidpipe.inference.graph import PictureInput, read_graph, reason_of
 
@@ -28,7 +29,7 @@ _HEADS = {"box_encodings": "Squeeze", "class_scores": "Postprocessor/convert_sco
 def as_it_is(path: Path, model: str, input_wh: tuple[int, int]) -> ov.Model:
     """Return the graph of a file, unchanged."""
     del input_wh
-    return read_graph(ov.Core(), path, model)
+    return read_graph(new_core(), path, model)
 
 
 def cut_at_raw_heads(path: Path, model: str, input_wh: tuple[int, int]) -> ov.Model:
@@ -39,7 +40,7 @@ def cut_at_raw_heads(path: Path, model: str, input_wh: tuple[int, int]) -> ov.Mo
     Raises:
         ModelError: The file can't be read, or lacks the nodes where it is to be cut.
     """
-    graph = read_graph(ov.Core(), path, model)
+    graph = read_graph(new_core(), path, model)
     graph.reshape(ov.PartialShape(PictureInput(graph, model).shape_for(input_wh)))
     nodes = {node.get_friendly_name(): node for node in graph.get_ops()}
     missing = [name for name in (_AFTER_RESIZING, *_HEADS.values()) if name not in nodes]

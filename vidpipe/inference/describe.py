@@ -12,6 +12,7 @@ import openvino as ov
 
 from vidpipe.errors import ModelError
 from vidpipe.inference.catalogue import known_file
+from vidpipe.inference.cores import new_core
 from vidpipe.inference.cost import Cost, cost_of
 from vidpipe.inference.graph import files_of, read_graph, signature_of, take_constants
 from vidpipe.inference.labels import LabelTable, choose_labels
@@ -87,7 +88,7 @@ def describe_model(path: Path) -> ModelDescription:
     Raises:
         ModelError: There is no such file, or it can't be read.
     """
-    core = ov.Core()
+    core = new_core()
     graph = read_graph(core, path, path.stem)
     precision, cost = _precision_of(graph), cost_of(graph)
     signature = signature_of(graph, take_constants(graph))

@@ -13,6 +13,7 @@ from openvino import opset13 as ops
 
 from vidpipe.errors import ModelError
 from vidpipe.inference.compiled import CompiledCache
+from vidpipe.inference.cores import new_core
 from vidpipe.inference.graph import reason_of
 from vidpipe.inference.overrides import (
     available_devices,
@@ -154,7 +155,7 @@ def check_values(settings: DetectorSettings) -> None:
     if values:
         number = ops.parameter([1], ov.Type.f32)
         graph = ov.Model([ops.result(ops.relu(number))], [number], "nothing")
-        compile_graph(ov.Core(), graph, replace(settings, properties=values))
+        compile_graph(new_core(), graph, replace(settings, properties=values))
 
 
 def _identity(core: ov.Core, device: str) -> str:

@@ -14,6 +14,7 @@ import openvino as ov
 
 from vidpipe.errors import InferenceError, ModelError
 from vidpipe.inference.answers import answer, device_full_names, runtime_answers
+from vidpipe.inference.cores import new_core
 from vidpipe.inference.devices import check_place, compile_graph
 from vidpipe.inference.graph import reason_of
 from vidpipe.inference.model import Detector
@@ -93,7 +94,7 @@ def report_device(detector: Detector, *, runs: int = _RUNS) -> DeviceReport:
         ModelError: The device isn't here, or it can't run the model.
         InferenceError: It failed at an inference.
     """
-    core = ov.Core()
+    core = new_core()
     settings = replace(detector.settings, hint=Hint.LATENCY, cache_dir=None)
     settings = replace(settings, properties={**settings.properties, "PERF_COUNT": True})
     compiled = compile_graph(core, detector.graph, settings)
@@ -115,7 +116,7 @@ def place(detector: Detector, core: ov.Core | None = None) -> Placement | None:
     Raises:
         ModelError: The device isn't here, or can't be asked.
     """
-    core, device = core or ov.Core(), detector.settings.device
+    core, device = core or new_core(), detector.settings.device
     target = check_place(core, detector.settings)
     if target.kind != "HETERO":
         return None

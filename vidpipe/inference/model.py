@@ -21,6 +21,7 @@ from vidpipe.inference.answers import (
 )
 from vidpipe.inference.aspect import coarsest_stride, fitted_wh, require_letterbox
 from vidpipe.inference.checksum import sha256_of
+from vidpipe.inference.cores import new_core
 from vidpipe.inference.decoders.family import Decoder, DecodeRule, Family, Output, Signature
 from vidpipe.inference.devices import compile_graph
 from vidpipe.inference.geometry import Geometry
@@ -86,7 +87,7 @@ def read_detector(path: Path, settings: DetectorSettings, core: ov.Core | None =
     Raises:
         ModelError: The file can't be read, no family fits it, or a setting doesn't fit the model.
     """
-    graph = read_graph(core or ov.Core(), path, settings.name)
+    graph = read_graph(core or new_core(), path, settings.name)
     constants = take_constants(graph)
     signature = signature_of(graph, constants)
     stated = stated_input(signature.metadata)
@@ -334,7 +335,7 @@ def compile_detector(path: Path, settings: DetectorSettings, batch: int = 1) -> 
         ModelError: See `read_detector`; or the device isn't here, or refuses; or the model can't
             take a batch, or its outputs can't be told apart then.
     """
-    core, began = ov.Core(), time.perf_counter()
+    core, began = new_core(), time.perf_counter()
     detector = read_detector(path, settings, core)
     set_batch(detector.graph, batch, settings.name)
     read = time.perf_counter()

@@ -15,6 +15,7 @@ import openvino as ov
 from loguru import logger
 
 from vidpipe.errors import InferenceError, ModelError
+from vidpipe.inference.cores import new_core
 from vidpipe.inference.decoders.family import Output
 from vidpipe.inference.devices import compile_graph
 from vidpipe.inference.geometry import Geometry, geometry_of
@@ -161,4 +162,4 @@ def _eager(size: CompiledDetector) -> CompiledDetector | None:
         return None
     for node in lists:
         node.set_attribute("confidence_threshold", 0.0)
-    return CompiledDetector(size.detector, compile_graph(ov.Core(), graph, size.detector.settings))
+    return CompiledDetector(size.detector, compile_graph(new_core(), graph, size.detector.settings))

@@ -25,6 +25,7 @@ from openvino import opset13 as ops
 from vidpipe.errors import ModelError, UsageError
 from vidpipe.inference.accuracy import mean_average_precision
 from vidpipe.inference.cache import Progress, no_progress
+from vidpipe.inference.cores import new_core
 from vidpipe.inference.decoders.family import Output
 from vidpipe.inference.fusing import fuse, has_attention, is_quantised, post_processing
 from vidpipe.inference.graph import (
@@ -177,7 +178,7 @@ def quantize(
 def _plain_graph(detector: Detector) -> tuple[ov.Model, dict[str, Output]]:
     """Return the graph as its file has it, of fixed shape and fused, and its constant outputs."""
     # Not by `read_graph`, which adds what is known of this very file from elsewhere.
-    graph = ov.Core().read_model(detector.path)
+    graph = new_core().read_model(detector.path)
     constants = take_constants(graph)
     wh = detector.rule.input_wh
     fix_shapes(graph, wh, wh, detector.settings.name)
@@ -210,7 +211,7 @@ class _Preparation:
             ov.Model([passed_on], [pixels], "preparation"), detector.recipe, "preparation"
         )
         exact = {"INFERENCE_PRECISION_HINT": "f32"}
-        self._compiled = ov.Core().compile_model(steps, "CPU", exact)
+        self._compiled = new_core().compile_model(steps, "CPU", exact)
         self._type = port.element_type.to_dtype()
 
     def __call__(self, sample: Sample) -> NDArray[Any]:

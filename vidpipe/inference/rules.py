@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import openvino as ov
 
+from vidpipe.inference.cores import new_core
 from vidpipe.inference.overrides import available_devices
 from vidpipe.inference.settings import Hint
 from vidpipe.inference.targets import Target, read_target
@@ -18,7 +19,7 @@ def device_rules(model: str, device: str, hint: Hint, core: ov.Core | None = Non
         ModelError: The device's text is none.
     """
     target = read_target(device, model)
-    available = available_devices(core or ov.Core())
+    available = available_devices(core or new_core())
     return [f"model {model}: {rule}" for rule in _rules(target, hint, available)]
 
 

@@ -190,9 +190,9 @@ class LocalGallery:
                 former.want({})
                 easel.history = former.history
             self._easels[stream] = easel
-            wants = self._visits.wants.get(stream)
-        if wants:
-            easel.want(dict(wants))
+            # Within the lock: a change of what is wanted comes before this, or after it.
+            if wants := self._visits.wants.get(stream):
+                easel.want(dict(wants))
         return easel
 
     def remove(self, stream: str) -> None:

@@ -74,6 +74,8 @@ class History:
             ]
 
     def _count(self, second: int, counts: Iterable[tuple[str, int]]) -> None:
+        if self._seconds and self._seconds[-1][0] - second > SECONDS_KEPT:
+            self._seconds.clear()  # the clock was set back: what was noted lies in the future
         if not self._seconds or second > self._seconds[-1][0]:
             self._seconds.append((second, dict(counts)))
             return

@@ -22,7 +22,10 @@ def file_of(body: bytes, content_type: str) -> bytes:
     head["content-type"] = content_type
     if head.get_content_type() != "multipart/form-data":
         return body
-    boundary = head.get_boundary()
+    try:
+        boundary = head.get_boundary()
+    except (ValueError, TypeError):  # the library's, at parameters in odd pieces
+        boundary = None
     if not boundary:
         raise FormError("the form doesn't say by what its parts are divided (boundary)")
     parts = _parts_of(body, b"--" + boundary.encode("latin-1", "replace"))

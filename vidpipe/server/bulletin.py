@@ -60,7 +60,14 @@ def bulletin_text(view: RunView | None, gallery: Gallery | None, now_s: float) -
             document_from_row(row) | _looks(gallery.glance(row.stream) if gallery else None, now_s)
             for row in view.rows
         ]
-    return encoded({"type": "streams", "server_time": server_time(), "streams": documents})
+    return encoded(
+        {
+            "type": "streams",
+            "server_time": server_time(),
+            "loading": view is None,
+            "streams": documents,
+        }
+    )
 
 
 def server_time() -> str:

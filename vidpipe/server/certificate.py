@@ -2,11 +2,16 @@
 
 A run lasts longer than a certificate: what is renewed on disk is taken up for every new connection
 from then on. Files that don't fit (yet) change nothing but the log.
+
+One that has expired is no reason not to start: whoever looks on from a browser may still say that
+they trust it, and cameras are watched and recorded meanwhile. It is said loudly, every day again.
 """
 
 from __future__ import annotations
 
 import ssl
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,6 +22,7 @@ from vidpipe.errors import UsageError
 from vidpipe.server.validity import Validity, validity_of
 
 _SOON = timedelta(days=7)
+_DAY_S = 86_400.0
 _CERT_MARK = b"-----BEGIN CERTIFICATE-----"
 _KEY_MARK = b"PRIVATE KEY-----"
 _MOST_BYTES = 1_000_000
@@ -35,7 +41,7 @@ class _Loaded:
 class Certificate:
     """The files, and what is in force of them; for one thread."""
 
-    def __init__(self, cert: Path, key: Path) -> None:
+    def __init__(self, cert: Path, key: Path, clock: Callable[[], float] = time.monotonic) -> None:
         """Read both.
 
         Raises:
@@ -43,9 +49,11 @@ class Certificate:
         """
         self._cert = cert
         self._key = key
+        self._clock = clock
         self._stamp = self._stamp_now()
         self._loaded = _load(cert, key)
         self._said: str | None = None
+        self._say_again_at = 0.0
         self._say_age()
 
     @property
@@ -53,37 +61,58 @@ class Certificate:
         """What a new connection begins with."""
         return self._loaded.context
 
+    @property
+    def warning(self) -> str | None:
+        """What is wrong with it, for people; None while it is good for some days."""
+        until = self._loaded.validity.until
+        if self.has_expired:
+            return (
+                f"server.tls.cert: {self._cert} has expired on {until:%F}: renew it; until then"
+                " browsers warn of this server, and programs refuse it"
+            )
+        if until - datetime.now(UTC) > _SOON:
+            return None
+        return f"server.tls.cert: {self._cert} expires on {until:%F}: renew it"
+
+    @property
+    def has_expired(self) -> bool:
+        """True if it isn't good any more."""
+        return self._loaded.validity.until <= datetime.now(UTC)
+
     def refresh(self) -> None:
         """Look at the files, and take up what is new; to be called now and then; never raises."""
         stamp = self._stamp_now()
         if stamp != self._stamp:
             self._stamp = stamp
             try:
-                self._loaded = _load(self._cert, self._key)
+                self._take(_load(self._cert, self._key))
             except UsageError as exc:
                 logger.error("{}; the former certificate stays in force", exc)
-            else:
-                self._said = None
-                until = self._loaded.validity.until
-                logger.info("server.tls: a new certificate is in force, good until {:%F}", until)
         self._say_age()
+
+    def _take(self, loaded: _Loaded) -> None:
+        """Take up what was read anew.
+
+        Raises:
+            UsageError: It has expired, and what is in force is good for longer.
+        """
+        until = loaded.validity.until
+        if until <= datetime.now(UTC) and until < self._loaded.validity.until:
+            raise UsageError(f"server.tls.cert: {self._cert} has expired on {until:%F}: renew it")
+        self._loaded = loaded
+        self._said = None
+        logger.info("server.tls: a new certificate is in force, good until {:%F}", until)
 
     def _stamp_now(self) -> Stamp:
         return tuple(_stamp_of(path) for path in (self._cert, self._key))
 
     def _say_age(self) -> None:
-        """Say once that it will be over soon, and once that it is."""
-        left = self._loaded.validity.until - datetime.now(UTC)
-        if left > _SOON:
+        """Say, once a day, that it will be over soon, or that it is."""
+        said, now_s = self.warning, self._clock()
+        if said is None or (said == self._said and now_s < self._say_again_at):
             return
-        word = "has expired" if left <= timedelta() else f"expires on {self._until_text}"
-        if word != self._said:
-            self._said = word
-            logger.warning("server.tls.cert: {} {}: renew it", self._cert, word)
-
-    @property
-    def _until_text(self) -> str:
-        return f"{self._loaded.validity.until:%F}"
+        self._said, self._say_again_at = said, now_s + _DAY_S
+        logger.log("ERROR" if self.has_expired else "WARNING", "{}", said)
 
 
 def _load(cert: Path, key: Path) -> _Loaded:
@@ -108,7 +137,7 @@ def _read_cert(path: Path) -> Validity:
     """Return for how long the first certificate of a file is good.
 
     Raises:
-        UsageError: There is none, or it isn't good any more.
+        UsageError: There is none.
     """
     text = _read(path, "cert")
     if _CERT_MARK not in text:
@@ -118,10 +147,7 @@ def _read_cert(path: Path) -> Validity:
         validity = validity_of(text.decode("latin-1"))
     except ValueError as exc:
         raise UsageError(f"server.tls.cert: {path} is damaged ({exc})") from None
-    now = datetime.now(UTC)
-    if validity.until <= now:
-        raise UsageError(f"server.tls.cert: {path} expired on {validity.until:%F}: renew it")
-    if validity.since > now:
+    if validity.since > datetime.now(UTC):
         logger.warning("server.tls.cert: {} is good only from {:%F} on", path, validity.since)
     return validity
 

@@ -67,7 +67,8 @@ def _endpoint(shown: Shown, executor: Executor, change: Change) -> Endpoint:
         control = shown.control
         if control is None:
             return _said("there is nothing here that can be changed while it runs", 503)
-        logger.info("asked for by HTTP: {}", request.url.path)
+        who = request.client.host if request.client else "somebody"
+        logger.info("asked for by HTTP, from {}: {!a}", who, request.url.path)
         try:
             future = executor.submit(lambda: change(control, request))
             answer = await asyncio.wait_for(asyncio.wrap_future(future), _PATIENCE_S)

@@ -24,7 +24,7 @@ class Control(Protocol):
 
         Returns:
             Ids of streams by what became of them: ``added``, ``removed``, ``changed``,
-            ``unchanged``.
+            ``unchanged``; and, if any couldn't begin, ``failed``: which, and why, for people.
 
         Raises:
             ConfigError: The file is wrong; the former one goes on.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -14,17 +14,21 @@ from vidpipe.telemetry.recent import Recent
 from vidpipe.types import StreamState
 
 
-def health_pages(recent: Recent) -> Iterable[Page]:
-    """Return the pages for whoever supervises the process."""
+def health_pages(recent: Recent, warnings: Callable[[], Sequence[str]] = tuple) -> Iterable[Page]:
+    """Return the pages for whoever supervises the process.
+
+    ``warnings`` returns what keeps nothing from being ready, and yet wants somebody to look.
+    """
 
     async def healthz(_: Request) -> Response:
         return PlainTextResponse("ok\n")
 
     async def readyz(_: Request) -> Response:
         missing = missing_of(recent.overview)
-        return JSONResponse(
-            {"ready": not missing, "missing": missing}, status_code=503 if missing else 200
-        )
+        document: dict[str, object] = {"ready": not missing, "missing": missing}
+        if said := list(warnings()):
+            document["warnings"] = said
+        return JSONResponse(document, status_code=503 if missing else 200)
 
     return (Page("/healthz", healthz, is_public=True), Page("/readyz", readyz))
 

@@ -7,7 +7,9 @@ from starlette.datastructures import MutableHeaders
 _ALWAYS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
+    # Not "no-referrer": forms would say that they come from nowhere ("Origin: null"), and without
+    # encryption browsers say nothing else of it.
+    "referrer-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }

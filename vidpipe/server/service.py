@@ -21,6 +21,7 @@ from typing import Any
 import uvicorn
 from loguru import logger
 
+from vidpipe.config.loopback import is_loopback
 from vidpipe.config.schema import ServerConfig
 from vidpipe.runtime.executor import Executor
 from vidpipe.runtime.logs import redact, trace_of
@@ -61,6 +62,8 @@ _SOCKET_BYTES = 65_536
 """The largest message that a page sends."""
 _PING_S = 20.0
 _MOST_COMMANDS = 4
+_SHORT_TOKEN = 12
+"""Characters; a token that is shorter is found out by trying."""
 _LOGGERS = ("uvicorn.error", "asyncio")
 _ROLES = {"viewer": Role.VIEWER, "operator": Role.OPERATOR}
 
@@ -120,6 +123,11 @@ class HttpServer:
         # Held by no native call, but a stop must not depend on it.
         self._threads.spawn("vp-http", self._run, may_hang=True)
         logger.info("the server listens on {}", address)
+        if config.tls is None and not is_loopback(self._socket.getsockname()[0]):
+            logger.warning(
+                "server: tokens and pictures can be read on their way through the network: set "
+                "server.tls, or leave the encryption to a proxy and the host at 127.0.0.1"
+            )
 
     def _made(self) -> uvicorn.Server:
         assert self._socket is not None
@@ -152,7 +160,7 @@ class HttpServer:
 
     def _pages(self, entrance: Entrance) -> Iterator[Page | SocketPage]:
         recent, meter = self._recent, DetectMeter()
-        yield from health_pages(recent)
+        yield from health_pages(recent, self._warnings)
         yield from metric_pages(recent, meter)
         yield from stream_pages(recent)
         relay = Relay(self._shown)
@@ -163,6 +171,10 @@ class HttpServer:
         yield from detect_pages(self._shown, self._detections, meter)
         yield from pool_pages(recent)
         yield from asset_pages()
+
+    def _warnings(self) -> list[str]:
+        warning = self._certificate.warning if self._certificate is not None else None
+        return [] if warning is None else [warning]
 
     def stop(self, timeout_s: float = _STOP_S) -> None:
         """End the answers under way and every connection, within so many seconds."""
@@ -255,6 +267,13 @@ def _tokens(config: ServerConfig) -> Iterator[tuple[Role, bytes]]:
     for one in config.tokens:
         token = one.token.get_secret_value().strip().encode("utf-8", "surrogatepass")
         if token:
+            if len(token) < _SHORT_TOKEN:
+                logger.warning(
+                    "server.tokens: the token of a {} has fewer than {} characters, and can be "
+                    "guessed: take a random one, such as of `openssl rand -hex 16`",
+                    one.role,
+                    _SHORT_TOKEN,
+                )
             yield _ROLES[one.role], token
 
 

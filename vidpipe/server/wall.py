@@ -15,8 +15,10 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
+from loguru import logger
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from vidpipe.runtime.logs import trace_of
 from vidpipe.server.access import Role
 from vidpipe.server.bulletin import Bulletin, server_time
 from vidpipe.server.drafting import Drafting
@@ -86,11 +88,17 @@ class Hall:
                 self._ticking = None
 
     async def _tick(self) -> None:
+        has_failed = False
         while True:
-            self.relay.look()
-            has_news = self.bulletin.renew()
-            for page in self._pages:
-                page.tick(has_news=has_news)
+            try:
+                self.relay.look()
+                has_news = self.bulletin.renew()
+                for page in self._pages:
+                    page.tick(has_news=has_news)
+            except Exception as exc:  # noqa: BLE001 - the boundary of a stage: pages say so
+                if not has_failed:
+                    logger.error("the wall can't say how it stands (said once): {}", trace_of(exc))
+                has_failed = True
             await asyncio.sleep(_TICK_S)
 
 
@@ -153,7 +161,10 @@ class WallPage:
             "version": __version__,
             "server_time": server_time(),
         }
-        self._basket.put_text("hello", lambda: encoded(hello))
+        # The moment of its sending, by the clock of the pictures: pages see how slow their line is.
+        self._basket.put_text(
+            "hello", lambda: encoded({**hello, "sent_ms": round(time.monotonic() * 1000)})
+        )
         self._pump()
 
     def _take(self, parcel: Parcel) -> None:

@@ -124,6 +124,7 @@ def packed_shot(shot: Shot, *, age_s: float, is_replay: bool = False) -> bytes:
         "seq": shot.seq,
         "time": iso(shot.time),
         "age_ms": round(max(0.0, age_s) * 1000),
+        "sent_ms": round((shot.captured_at + age_s) * 1000),
         "width": shot.width,
         "height": shot.height,
         "counts": dict(shot.counts),

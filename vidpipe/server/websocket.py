@@ -1,8 +1,9 @@
 """One viewer's WebSocket: as bounded as the other connections are, and with a short way for frames.
 
-uvicorn's own protocol over the package ``websockets``, with two additions:
+uvicorn's own protocol over the package ``websockets``, with three additions:
 
 * a client that leaves what was sent to it unread for ``STALL_S`` is cut off, whoever waits;
+* a client whose frames take more than their share of the loop's time is read more slowly;
 * a ``Line``: whoever serves the connection may write whole frames at once, told when there is room,
   and see texts as they come. Hundreds of pictures a second and their acknowledgements, each through
   a queue and two turns of a task, cost twice as much.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
+import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -23,6 +25,10 @@ from vidpipe.server.rates import network_of
 
 STALL_S = 10.0
 """How long a client may leave what was sent to it unread."""
+SHARE = 0.25
+"""Of a processor, for what one client says: 64 tiles of 10 pictures a second take a twentieth."""
+_BURST_S = 0.05
+"""CPU time that is always granted: of a thousand acknowledgements that come together."""
 LINE = "vidpipe.line"
 """Among the extensions of a WebSocket's scope: its ``Line``."""
 
@@ -77,6 +83,9 @@ class BoundedSocket(WebSocketsSansIOProtocol):
         self.address = ""
         self.idle_since: float | None = None
         self._stall_timer: asyncio.TimerHandle | None = None
+        self._rest_timer: asyncio.TimerHandle | None = None
+        self._spent_s = 0.0
+        self._spent_at = self.loop.time()
         self._on_text: Callable[[bytes], bool] | None = None
         self._on_room: Callable[[], None] | None = None
 
@@ -104,10 +113,34 @@ class BoundedSocket(WebSocketsSansIOProtocol):
         self.address = network_of(self.client[0]) if self.client else ""
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the timer."""
+        """Forget the timers."""
         self._forget_stall()
+        if self._rest_timer is not None:
+            self._rest_timer.cancel()
         self._on_text = self._on_room = None
         super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what the client says; read no more for a while if that takes too much time."""
+        began_s = time.thread_time()
+        super().data_received(data)
+        self._account(time.thread_time() - began_s)
+
+    def _account(self, spent_s: float) -> None:
+        now_s = self.loop.time()
+        self._spent_s = max(0.0, self._spent_s - SHARE * (now_s - self._spent_at)) + spent_s
+        self._spent_at = now_s
+        if self._spent_s <= _BURST_S:
+            return
+        self.transport.pause_reading()  # again, where uvicorn has let it go on meanwhile
+        if self._rest_timer is None:
+            rest_s = (self._spent_s - _BURST_S / 2) / SHARE
+            self._rest_timer = self.loop.call_later(rest_s, self._read_on)
+
+    def _read_on(self) -> None:
+        self._rest_timer = None
+        if not self.read_paused:
+            self.transport.resume_reading()
 
     def handle_connect(self, event: Request) -> None:
         """Begin to serve it, if its handshake is right."""

@@ -17,6 +17,9 @@ _FLV_HEADER_BYTES, _FLV_TAG_HEADER_BYTES = 9, 11
 _FLV_TAGS = (8, 9, 18)
 """Sound, video and script data."""
 _GIF_END = b";"
+_JPEG_START, _JPEG_END = b"\xff\xd8\xff", b"\xff\xd9"
+_JPEG_SCAN = 0xDA
+_CHUNK_BYTES = 1 << 20
 _TS_SYNC = b"G"
 _TS_LAYOUTS = ((188, 0), (192, 4), (204, 0))
 """Bytes a packet, and where in it the sync byte stands: plain, with a clock, with a checksum."""
@@ -25,9 +28,9 @@ _TS_LAYOUTS = ((188, 0), (192, 4), (204, 0))
 def is_file_cut(path: Path) -> bool | None:
     """Tell whether a file is shorter than it should be.
 
-    Known are Matroska, WebM, AVI, fragmented MP4, FLV, GIF and MPEG transport streams. Returns None
-    for other files, for a length that was never filled in (a recording that was not closed), where
-    the end only looks whole, and for what can't be read or is no regular file.
+    Known are Matroska, WebM, AVI, fragmented MP4, FLV, GIF, JPEG and MPEG transport streams.
+    Returns None for other files, for a length that was never filled in (a recording that was not
+    closed), where the end only looks whole, and for what can't be read or is no regular file.
     """
     try:
         if not path.is_file():
@@ -50,6 +53,8 @@ def _look_for(magic: bytes) -> Callable[[BinaryIO, int], bool | None]:
         return _is_flv_cut
     if magic[:4] == b"GIF8":
         return _is_gif_cut
+    if magic[:3] == _JPEG_START:
+        return _is_jpeg_cut
     if magic[4:] == b"ftyp":
         return _is_mp4_cut
     return _is_broadcast_cut
@@ -139,6 +144,36 @@ def _is_flv_cut(file: BinaryIO, size: int) -> bool | None:
 def _is_gif_cut(file: BinaryIO, size: int) -> bool:
     file.seek(max(0, size - 64))
     return not file.read().rstrip(b"\0\r\n").endswith(_GIF_END)
+
+
+def _is_jpeg_cut(file: BinaryIO, size: int) -> bool | None:
+    """A picture's end is marked (ITU-T T.81); the one of a preview stands before its scan.
+
+    Its decoder makes a grey half of what is missing, and says nothing.
+    """
+    offset = 2
+    for _ in range(_MOST_CHUNKS):
+        file.seek(offset)
+        head = file.read(4)
+        if len(head) < 4:
+            return True
+        if head[0] != _JPEG_START[0]:
+            return None  # damaged, rather
+        if head[1] == _JPEG_SCAN:
+            return not _holds(file, _JPEG_END) or None
+        is_padding = head[1] == _JPEG_START[0]
+        offset += 1 if is_padding else 2 + int.from_bytes(head[2:], "big")
+    return None
+
+
+def _holds(file: BinaryIO, wanted: bytes) -> bool:
+    """Tell whether two bytes stand in the rest of a file."""
+    last = b""
+    while chunk := file.read(_CHUNK_BYTES):
+        if wanted in last + chunk:
+            return True
+        last = chunk[-1:]
+    return False
 
 
 def _is_broadcast_cut(file: BinaryIO, size: int) -> bool | None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -116,6 +117,23 @@ def test_the_watchdog_is_fed_only_while_the_run_is_alive(
         one.run.answers = True
         upkeep.tend(now_s + 60)
         assert "WATCHDOG=1" in one.words()
+
+
+def test_a_reload_that_grants_a_model_more_time_grants_it_to_the_run(tmp_path: Path) -> None:
+    with bench(tmp_path) as one:
+        upkeep = one.upkeep()
+        model = one.config.models["person"].model_copy(update={"timeout_s": 100.0})
+        one.run.config = one.config.model_copy(update={"models": {"person": model}})
+        one.run.revision += 1
+        one.run.answers = False
+        now_s = time.monotonic()
+        for step in range(100):
+            upkeep.tend(now_s + step)
+        one.words()
+        upkeep.tend(now_s + 101)
+        assert "WATCHDOG=1" in one.words()
+        upkeep.tend(now_s + 108)
+        assert "WATCHDOG=1" not in one.words()
 
 
 def test_a_reload_holds_nothing_up_and_the_next_one_waits_for_it(tmp_path: Path) -> None:

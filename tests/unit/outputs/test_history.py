@@ -44,6 +44,18 @@ def test_it_never_holds_more_than_a_minute(clock: FakeClock) -> None:
     assert one.seconds() == []
 
 
+def test_a_clock_that_is_set_back_begins_a_new_minute(clock: FakeClock) -> None:
+    set_back_s = 0.0
+    one = History(clock, lambda: EPOCH_S + clock() - set_back_s)
+    one.note(at(clock, 5))
+    clock.advance(1)
+    set_back_s = 86_400.0
+    one.note(at(clock, 1))
+    clock.advance(1)
+    one.note(at(clock, 2))
+    assert [second.counts for second in one.seconds()] == [{"person": 1}, {"person": 2}]
+
+
 def test_frames_that_were_not_answered_are_no_seconds_but_are_the_newest(clock: FakeClock) -> None:
     one = history(clock)
     assert one.glance() is None

@@ -102,10 +102,11 @@ def test_an_encrypted_key_is_refused_and_nobody_is_asked(folder: Path) -> None:
     assert "encrypted" in fault
 
 
-def test_an_expired_one_is_refused_with_its_date(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_expired_one_starts_and_is_said_loudly_every_day(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, log_lines: list[str]
 ) -> None:
     until = validity_of((folder / "cert.pem").read_text()).until
+    now_s = 0.0
 
     class Later(datetime):
         """The clock a day behind its end."""
@@ -116,9 +117,51 @@ def test_an_expired_one_is_refused_with_its_date(
             return until + timedelta(days=1)
 
     monkeypatch.setattr(module, "datetime", Later)
-    fault = fault_of(folder / "cert.pem", folder / "key.pem")
-    assert fault.startswith("server.tls.cert: ")
-    assert f"expired on {until:%F}" in fault
+    certificate = Certificate(folder / "cert.pem", folder / "key.pem", lambda: now_s)
+    assert isinstance(certificate.context, ssl.SSLContext)
+    assert certificate.warning is not None
+    assert f"cert.pem has expired on {until:%F}: renew it" in certificate.warning
+    for hour in range(30):
+        now_s = hour * 3600.0
+        certificate.refresh()
+    said = [line for line in log_lines if "has expired" in line]
+    assert len(said) == 2
+    assert all("ERROR" in line for line in said)
+
+
+def test_one_that_has_expired_takes_the_place_of_none_that_is_good_for_longer(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, log_lines: list[str]
+) -> None:
+    old, new = folder / "old.pem", folder / "new.pem"
+    cert, key, request = folder / "cert.pem", folder / "key.pem", folder / "request.pem"
+    openssl("req", "-new", "-key", key, "-subj", "/CN=a", "-out", request)
+    for name, days in ((old, "10"), (new, "11")):
+        openssl("x509", "-req", "-in", request, "-days", days, "-signkey", key, "-out", name)
+    now = datetime.now(UTC) + timedelta(days=12)
+
+    class Later(datetime):
+        """The clock in twelve days, of thirty for which the certificate is good."""
+
+        @classmethod
+        def now(cls, tz: object = None) -> datetime:  # type: ignore[override] # as it is called
+            del tz
+            return now
+
+    monkeypatch.setattr(module, "datetime", Later)
+    good = cert.read_bytes()
+    cert.write_bytes(old.read_bytes())
+    certificate = Certificate(cert, key)
+    for content, is_taken in (
+        (new.read_bytes(), True),
+        (old.read_bytes(), False),
+        (good, True),
+        (new.read_bytes(), False),
+    ):
+        before = certificate.context
+        cert.write_bytes(content + b"\n" * (1 + len(log_lines)))
+        certificate.refresh()
+        assert (certificate.context is not before) is is_taken, log_lines[-1]
+    assert certificate.warning is None
 
 
 def test_the_validity_is_what_openssl_says(folder: Path) -> None:

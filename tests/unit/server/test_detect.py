@@ -104,6 +104,14 @@ def test_a_broken_form_is_told(url: str, cut: int) -> None:
     assert bring(url, b"", content_type=kind).status == 400
 
 
+@pytest.mark.parametrize(
+    "parameters", [f"boundary*{'9' * 5000}=a", "boundary*=a; boundary*0=b", "boundary*0*=x''%zz"]
+)
+def test_a_form_whose_boundary_comes_in_odd_pieces_is_told(url: str, parameters: str) -> None:
+    kind = f"multipart/form-data; {parameters}"
+    assert bring(url, b"--a\r\n\r\nx\r\n--a--\r\n", content_type=kind).status == 400
+
+
 @pytest.mark.parametrize("fault", DetectFault)
 def test_each_fault_has_its_status_and_is_counted(
     url: str, detector: FakeDetector, fault: DetectFault

@@ -8,23 +8,28 @@ import re
 import resource
 import signal
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import datetime, tzinfo
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.browsers import Browser
+from tests.certificates import has_openssl, make_certificates
 from tests.overviews import FakeOverview, busy_meter, make_pool, make_report
 from tests.threads import running, wait_until
 from tests.web import ask, connected, read_all, sent
 from vidpipe.config.schema import ServerConfig
 from vidpipe.errors import UsageError
 from vidpipe.runtime.logs import register_secret
-from vidpipe.server import connection
+from vidpipe.server import certificate, connection
 from vidpipe.server.service import HttpServer, serving
 from vidpipe.types import StreamState
 
@@ -106,6 +111,30 @@ def test_it_is_ready_with_every_pool_and_one_stream() -> None:
             "pool face is not ready",
             "no stream is up (1 backing-off, 1 connecting)",
         ]
+
+
+@pytest.mark.skipif(not has_openssl(), reason="the program openssl makes certificates")
+def test_a_certificate_that_has_expired_is_a_warning_and_no_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = make_certificates(tmp_path)
+
+    class Later(datetime):
+        """A clock of another century."""
+
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override] # no Self
+            return datetime(2199, 1, 1, tzinfo=tz)
+
+    monkeypatch.setattr(certificate, "datetime", Later)
+    context = ssl.create_default_context(cafile=str(files.ca))
+    tls = {"cert": str(files.cert), "key": str(files.key)}
+    with served(FakeOverview(), tls=tls) as url:
+        reply = Browser(url, context).get("/readyz")
+    assert reply.status == 200
+    assert reply.document["ready"]
+    [warning] = reply.document["warnings"]
+    assert warning.startswith(f"server.tls.cert: {files.cert} has expired on ")
 
 
 def test_streams_are_listed_in_order_with_all_that_is_known() -> None:

@@ -19,6 +19,7 @@ from tests.wall_pages import PATIENCE_S, WallPage, bare_page, masked, wall_page
 from vidpipe.config.schema import ServerConfig
 from vidpipe.outputs.gallery import Easel, LocalGallery
 from vidpipe.runtime.meters import StreamMeter
+from vidpipe.server import websocket
 from vidpipe.server.service import HttpServer
 from vidpipe.shots import Exhibition
 from vidpipe.types import StreamState
@@ -239,6 +240,33 @@ def test_a_page_that_asks_without_end_is_closed(page: WallPage) -> None:
     assert closed.value.rcvd.reason == "too many messages"
 
 
+def test_a_page_that_floods_is_read_no_faster_than_its_share(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(websocket, "SHARE", 1e-6)
+    monkeypatch.setattr(websocket, "_BURST_S", 0.0)
+    flood = masked('{"type":"ack","stream":"gate","seq":1}') * 100_000
+    with bare_page(site.url) as client:
+        monkeypatch.undo()
+        client.settimeout(1.0)
+        with pytest.raises(TimeoutError):
+            client.sendall(flood * 5)
+        with wall_page(site.url) as page, moving(site.easels):
+            page.watch("gate")
+            page.pictures(5)
+
+
+def test_a_failure_of_the_run_is_no_end_of_the_news(
+    site: Site, page: WallPage, log_lines: list[str]
+) -> None:
+    page.until_text("streams", lambda text: len(text["streams"]) == 3)
+    site.overview.failure = ValueError("unforeseen")
+    wait_until(lambda: any("the wall can't say" in line for line in log_lines), "it was said")
+    site.overview.failure = None
+    site.overview.states["yard"] = make_report(StreamState.STALLED)
+    page.until_text("streams", lambda text: text["streams"][1]["state"] == "stalled")
+
+
 def test_streams_that_are_not_there_are_no_reason_to_close(site: Site, page: WallPage) -> None:
     page.watch("gone", "gate")
     page.say(type="ack", stream="gone", seq=5)
@@ -311,10 +339,12 @@ def test_a_page_waits_for_the_run_and_is_greeted_again_once_it_is_there() -> Non
         try:
             with wall_page(server.url) as page:
                 assert page.until_text("hello")["groups"] == {}
-                assert page.until_text("streams")["streams"] == []
+                news = page.until_text("streams")
+                assert (news["streams"], news["loading"]) == ([], True)
                 page.watch("gate")
                 Site(server, gallery, easels).show()
                 assert page.until_text("hello")["fps"] == 12.5
+                assert not page.until_text("streams", lambda text: text["streams"])["loading"]
                 with moving(easels):
                     page.pictures(2)
         finally:

@@ -163,6 +163,7 @@ def test_a_picture_is_its_header_and_its_bytes() -> None:
         "seq": 42,
         "time": "2026-11-30T05:00:00.123Z",
         "age_ms": 123,
+        "sent_ms": 5123,
         "width": 640,
         "height": 360,
         "counts": {"person": 2, "собака": 1},

@@ -60,6 +60,19 @@ def test_a_pipe_is_not_touched(tmp_path: Path) -> None:
     assert is_file_cut(pipe) is None  # opening it would wait for a writer
 
 
+def test_a_jpeg_ends_with_its_mark_and_not_with_that_of_its_preview(tmp_path: Path) -> None:
+    picture = ClipSpec(1, codec="mjpeg", pix_fmt="yuvj420p", container={"update": "1"})
+    whole = write_clip(tmp_path / "clip.jpg", picture)
+    data = whole.read_bytes()
+    assert not is_file_cut(whole)
+    preview = b"\xff\xe1" + (len(data) + 2).to_bytes(2, "big") + data
+    whole.write_bytes(data[:2] + preview + data[2:] + b"a film that a phone has added")
+    assert not is_file_cut(whole)
+    for missing in (1, 2, 40, len(data) // 2, len(data) - 10):
+        whole.write_bytes((data[:2] + preview + data[2:])[:-missing])
+        assert is_file_cut(whole) is True
+
+
 @pytest.mark.parametrize(
     "data",
     [

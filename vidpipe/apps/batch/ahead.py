@@ -8,12 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from loguru import logger
+
 from vidpipe.apps.batch.discover import InputFile
 from vidpipe.apps.batch.ledger import Ledger
 from vidpipe.apps.batch.prepare import Prepared
 from vidpipe.errors import VidpipeError
 from vidpipe.runtime.channel import Channel, ChannelClosedError
+from vidpipe.runtime.logs import trace_of
 from vidpipe.runtime.supervisor import ThreadGroup
+from vidpipe.sources.files import shown
 
 _AHEAD = 2
 _MOST_WAITING = 1_000_000
@@ -96,4 +100,9 @@ class Ahead:
         try:
             return self._prepare(file)
         except OSError as exc:
-            return Unprepared(file, f"{file.path} can't be read: {exc.strerror or exc}")
+            return Unprepared(file, f"{shown(file.path)} can't be read: {exc.strerror or exc}")
+        except VidpipeError:
+            raise  # the ledger: nothing can go on
+        except Exception as exc:  # noqa: BLE001 - the boundary of a stage: one input fails
+            logger.error("{}: {}", shown(file.path), trace_of(exc))
+            return Unprepared(file, f"{shown(file.path)}: {type(exc).__name__}: {exc}")

@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -17,9 +17,16 @@ from rich.console import Console
 
 from vidpipe.apps.batch.ahead import Ahead
 from vidpipe.apps.batch.budget import chosen_jobs, cores, free_memory_bytes
+from vidpipe.apps.batch.claims import require_free_names
 from vidpipe.apps.batch.converting import Convert, Converter
 from vidpipe.apps.batch.discover import Discovery, discover
-from vidpipe.apps.batch.endings import closing_lines, closing_table, opening_lines
+from vidpipe.apps.batch.endings import (
+    closing_lines,
+    closing_table,
+    name_text,
+    nothing_to_do,
+    opening_lines,
+)
 from vidpipe.apps.batch.flights import Flights
 from vidpipe.apps.batch.folder import OutputFolder, locked
 from vidpipe.apps.batch.formats.registry import (
@@ -38,11 +45,18 @@ from vidpipe.apps.batch.ledger import Ledger, LedgerError
 from vidpipe.apps.batch.outage import Outage
 from vidpipe.apps.batch.outcomes import Outcomes
 from vidpipe.apps.batch.prepare import Preparing
-from vidpipe.apps.batch.progress import Progress, Write, shown_progress
+from vidpipe.apps.batch.progress import (
+    Progress,
+    Write,
+    show_table,
+    shown_progress,
+    unhurried,
+)
 from vidpipe.apps.batch.render import Renderer
 from vidpipe.apps.batch.request import BatchRequest
 from vidpipe.apps.batch.run import BatchRun, RunParts, Stop, StopCause
 from vidpipe.apps.batch.setup import Setup, set_up
+from vidpipe.apps.batch.standing import Standing
 from vidpipe.apps.batch.survey import survey
 from vidpipe.apps.batch.suspects import Suspects
 from vidpipe.apps.build import build_engine
@@ -88,25 +102,24 @@ def run_batch(
     formats, saves_video = _formats(request)
     found = discover(request.inputs, request.output)
     if not found.files:
-        raise UsageError(
-            f"nothing to analyse in {', '.join(request.inputs)}: {len(found.skipped)} files of "
-            "other kinds"
-        )
+        raise UsageError(nothing_to_do(request.inputs, found))
     folder = OutputFolder(request.output.expanduser().absolute())
     with (
         locked(folder),
-        stderr_for(console) as write,
+        stderr_for(console) as write_now,
+        unhurried(console, write_now) as write,
         Logging(level="WARNING", stderr=write),
         _quiet_captures(),
     ):
         setup = set_up(request.config, request.model, request.overrides, request.sampling)
         ledger = Ledger(folder.ledger)
         try:
+            if not request.is_fresh:
+                require_free_names(found.files, ledger.inputs())
             with shown_progress(console, write, json_write) as progress:
                 batch = _Batch(request, setup, folder, ledger, found, progress)
                 ending = batch.run(signals, formats, saves_video=saves_video)
-            if console.is_terminal:
-                console.print(closing_table(ending.summary.files))
+            show_table(closing_table(ending.summary.files), console, write)
             for line in ending.lines:
                 write(f"vidpipe: {line}\n")
             return ending.code
@@ -147,8 +160,10 @@ class _Batch:
         core_count = cores()
         ahead_of = survey(self.found.files)
         free = shutil.disk_usage(self.folder.root).free
-        opening = list(opening_lines(self.found, ahead_of, free, self.ledger.last_rate_fps()))
-        for line in opening:
+        done = set() if self.request.is_fresh else self.ledger.done_with(self.setup.settings)
+        forecast = ahead_of.forecast(self.request.save, done, self.request.sampling)
+        rate_fps = self.ledger.last_rate_fps()
+        for line in opening_lines(self.found, ahead_of, forecast, free, rate_fps):
             self.progress.say(line)
         jobs = self.request.jobs or chosen_jobs(
             core_count, ahead_of.largest_wh, free_memory_bytes()
@@ -205,7 +220,8 @@ class _Batch:
             run.land()
             if stop is not None:
                 converter.drop()
-            converter.finish(lambda: self._wait(converter, signals, hurried))
+            standing = run.standing()
+            converter.finish(lambda: self._wait(converter, standing, signals, hurried))
         if stop is None and signals.wait(0.0):
             stop = Stop(StopCause.SIGNAL, signals.name)  # while results were being converted
         took_s = time.monotonic() - began_s
@@ -224,6 +240,8 @@ class _Batch:
         )
         converter.conclude(partial(convert_run, summary, formats))
         code = _exit_code(summary, stop, converter.failures, engine)
+        if not code and any(one.is_fault for one in self.found.skipped):
+            code = 1  # nobody knows what there is that wasn't analysed
         rate = frames / took_s if took_s else 0.0
         ending = {"code": code, "frames": frames, "took_s": took_s, "why": stop.why if stop else ""}
         with suppress(LedgerError):  # a full disk: that it stopped so is told already
@@ -240,7 +258,9 @@ class _Batch:
                 "work_cpu_s": round(work_cpu_s, 3),
             },
         )
-        return _Ending(code, summary, list(closing_lines(summary, stop, converter.failures)))
+        is_fresh = self.request.is_fresh
+        lines = closing_lines(summary, stop, converter.failures, is_fresh=is_fresh)
+        return _Ending(code, summary, list(lines))
 
     def _preparing(self, core_count: int) -> Preparing:
         request = self.request
@@ -271,12 +291,15 @@ class _Batch:
             return Stop(StopCause.TIME, f"it is {until:%H:%M}")
         return None
 
-    def _wait(self, converter: Converter, signals: StopSignals, hurried: list[bool]) -> bool:
+    def _wait(
+        self, converter: Converter, standing: Standing, signals: StopSignals, hurried: list[bool]
+    ) -> bool:
         """Say what is left to convert; False once somebody doesn't want to wait any more."""
         if not hurried and signals.wait(0.0):
             converter.drop()
             hurried.append(True)
-        self.progress.tell("converting", {"left": converter.left})
+        note = f"converting results, {converter.left} files left"
+        self.progress.show(replace(standing, note=note))
         return not hurried
 
     def _tell(self, outcome: FileOutcome) -> None:
@@ -289,7 +312,7 @@ class _Batch:
         }
         self.progress.tell("file", about)
         if outcome.state is FileState.FAILED and not outcome.is_reused:
-            self.progress.say(f"failed: {outcome.reason}")
+            self.progress.say(f"failed: {name_text(outcome.name)}: {outcome.reason}")
 
     def _about(self, jobs: int) -> dict[str, Any]:
         request, sampling = self.request, self.request.sampling

@@ -13,6 +13,9 @@ _ASSUMED_WH = (1920, 1080)
 _MEMORY = Path("/proc/meminfo")
 _LIMIT = Path("/sys/fs/cgroup/memory.max")
 _USED = Path("/sys/fs/cgroup/memory.current")
+_USE = Path("/sys/fs/cgroup/memory.stat")
+_CACHES = ("inactive_file", "active_file")
+"""What has been read of files counts as used there, and is given back as soon as it is needed."""
 
 
 def cores() -> int:
@@ -58,6 +61,8 @@ def _available_bytes() -> int | None:
 
 def _container_bytes() -> int | None:
     try:
-        return int(_LIMIT.read_text("utf-8")) - int(_USED.read_text("utf-8"))
+        limit, used = int(_LIMIT.read_text("utf-8")), int(_USED.read_text("utf-8"))
+        entries = dict(line.split() for line in _USE.read_text("utf-8").splitlines())
+        return limit - used + sum(int(entries.get(name, "0")) for name in _CACHES)
     except (OSError, ValueError):
         return None  # no limit ("max"), or no such system

@@ -29,6 +29,7 @@ class Converter:
         self._thread_count = threads
         self._results: Channel[ResultFile] = Channel(_MOST_WAITING)
         self._threads = ThreadGroup()
+        self._at_work: set[str] = set()
         self.failures: dict[str, str] = {}
         """By the file's name: what could not be made of its results."""
 
@@ -44,8 +45,8 @@ class Converter:
 
     @property
     def left(self) -> int:
-        """How many wait."""
-        return len(self._results)
+        """How many wait, or are being converted."""
+        return len(self._results) + len(self._at_work)
 
     def finish(self, tick: Callable[[], bool]) -> None:
         """Convert what is left, and return; ``tick`` is called meanwhile and says whether to go on.
@@ -76,8 +77,10 @@ class Converter:
             return
 
     def _convert(self, result: ResultFile) -> None:
+        self._at_work.add(result.stem)
         for step in self._steps:
             self._attempt(result.stem, partial(step, result))
+        self._at_work.discard(result.stem)
 
     def _attempt(self, name: str, step: Callable[[], object]) -> None:
         try:

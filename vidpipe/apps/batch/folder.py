@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vidpipe.apps.batch.discover import LEDGER_NAME, STATE_FOLDER
+from vidpipe.apps.batch.formats.finishing import is_current
 from vidpipe.errors import UsageError
 
 _FAILED = "failed"
 _PARTS = "parts"
 _LOCK = "lock"
+_CONVERTED = (".csv", ".mot.txt", ".contact.jpg", ".mp4")
+"""What is made of one input's results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,12 @@ class OutputFolder:
 
     def forget_results(self, stem: str) -> None:
         """Remove what an earlier analysis of an input has left: it is made anew; raises OSError."""
-        for path in (self.result(stem), self.partial(stem), self.failure(stem)):
+        result = self.result(stem)
+        for suffix in _CONVERTED:
+            made = self.root / f"{stem}{suffix}"
+            if is_current(made, result):  # it bears their time, and so is nobody else's file
+                made.unlink(missing_ok=True)
+        for path in (result, self.partial(stem), self.failure(stem)):
             path.unlink(missing_ok=True)
 
 

@@ -176,6 +176,26 @@ class Ledger:
             number, stem, identity, json.loads(settings), State(state), reason, json.loads(outcome)
         )
 
+    def inputs(self) -> dict[str, tuple[Path, Identity]]:
+        """Return where the files were, and what they held, by their names."""
+        with self._transaction() as base:
+            rows = base.execute(
+                "SELECT stem, path, size_bytes, mtime_ns, digest, is_full FROM files"
+            ).fetchall()
+        return {
+            os.fsdecode(stem): (Path(os.fsdecode(path)), Identity(size, mtime, digest, bool(full)))
+            for stem, path, size, mtime, digest, full in rows
+        }
+
+    def done_with(self, settings: Mapping[str, Any]) -> set[str]:
+        """Return the names of the files that are done with these settings."""
+        with self._transaction() as base:
+            rows = base.execute(
+                "SELECT stem FROM files WHERE state = ? AND settings = ?",
+                (State.DONE, json.dumps(settings)),
+            ).fetchall()
+        return {os.fsdecode(stem) for (stem,) in rows}
+
     def begin_file(
         self, stem: str, path: Path, identity: Identity, settings: Mapping[str, Any]
     ) -> int:

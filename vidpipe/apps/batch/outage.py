@@ -1,13 +1,15 @@
 """When inputs can't be read: one that is broken, or a whole share that has gone. Pure policy.
 
-An input that has vanished, or that the system itself can't read, is put aside as a suspect. The
-next one that can be read clears the share: the suspects were at fault themselves. Three in a row,
-or a root that is missing, are an outage: nothing is begun until a suspect can be read again.
+An input that has vanished with its folder, or that the system itself can't read, is put aside as a
+suspect. The next one that can be read clears the share: the suspects were at fault themselves.
+Three in a row, or a root that is missing, are an outage: nothing is begun until a suspect can be
+read again.
 """
 
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -46,15 +48,29 @@ class Reach(Enum):
 
 
 def can_be_read(path: Path) -> bool:
-    """Tell whether the system can read a file; one that this user may not read is no outage."""
+    """Tell whether the system can read a file.
+
+    It is no outage either where this user may not read it, or it was deleted from among others.
+    """
     try:
         with path.open("rb") as file:
             file.read(1)
             file.seek(max(0, path.stat().st_size - 1))
             file.read(1)
+    except FileNotFoundError:
+        return _is_missing_alone(path)
     except OSError as exc:
         return exc.errno in _FORBIDDEN
     return True
+
+
+def _is_missing_alone(path: Path) -> bool:
+    """Tell whether a file is missing where other things are: it was deleted, or leads nowhere."""
+    folder = Path(os.path.realpath(path)).parent
+    # Of a link nobody knows how much of what it leads to was ever there.
+    while path.is_symlink() and not folder.is_dir() and folder != folder.parent:
+        folder = folder.parent
+    return not is_gone(folder)
 
 
 def is_gone(root: Path) -> bool:

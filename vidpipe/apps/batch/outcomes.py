@@ -6,6 +6,7 @@ For one thread; conversions are handed on to others.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,16 +44,17 @@ class Outcomes:
     convert: Callable[[ResultFile], None]
     tell: Callable[[FileOutcome], None]
     files: dict[str, FileOutcome] = field(default_factory=dict)
+    _counts: Counter[FileState] = field(default_factory=Counter)
 
     @property
     def done(self) -> int:
         """How many inputs are done."""
-        return sum(file.state is FileState.DONE for file in self.files.values())
+        return self._counts[FileState.DONE]
 
     @property
     def failed(self) -> int:
         """How many inputs are set aside."""
-        return sum(file.state is FileState.FAILED for file in self.files.values())
+        return self._counts[FileState.FAILED]
 
     def reuse(self, prepared: Prepared) -> None:
         """An input was done, or set aside, by an earlier run."""
@@ -76,6 +78,7 @@ class Outcomes:
         """
         prepared = work.prepared
         rows = [work.rows[number] for number in sorted(work.rows)]
+        work.failed += self._failed_before(work)
         join(self.folder, prepared.id, work.stem, rows)
         about = {
             "frames": work.lines,
@@ -90,6 +93,14 @@ class Outcomes:
         self.ledger.end_file(prepared.id, State.DONE, reason, about)
         self.folder.remove_parts(prepared.id)
         self._note(prepared.input, FileState.DONE, reason, about)
+
+    def _failed_before(self, work: FileWork) -> int:
+        """Return how many frames the model didn't answer in units that an earlier run has done."""
+        return sum(
+            recover(self.folder.part(work.prepared.id, number)).failed
+            for number in work.rows
+            if number not in work.decoded
+        )
 
     def finish_pictures(self, pictures: list[Prepared], failed: list[bool], took_s: float) -> None:
         """Record pictures whose results are written.
@@ -177,6 +188,9 @@ class Outcomes:
             took_s=about.get("took_s"),
             is_reused=is_reused,
         )
+        if (before := self.files.get(file.stem)) is not None:
+            self._counts[before.state] -= 1
+        self._counts[state] += 1
         self.files[file.stem] = outcome
         if state is not FileState.UNFINISHED:
             self.tell(outcome)
@@ -194,6 +208,8 @@ class Outcomes:
             and decoded != work.expected
         ):
             remarks.append(f"its container says {work.expected} frames, {decoded} were decoded")
+        if not work.lines and not self.is_of_all:
+            remarks.append("none of its frames was asked for")
         if work.failed:
             remarks.append(_unanswered(work.failed))
         return "; ".join(remarks)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, Protocol
 
 from rich.console import Console, Group
@@ -15,6 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from vidpipe.apps.batch.standing import Standing, duration_text, line_from_standing
+from vidpipe.runtime.logs import LogWriter
+from vidpipe.sources.files import shown
 
 Write = Callable[[str], object]
 """Takes whole lines."""
@@ -24,6 +28,8 @@ _LINES_EVERY_S = 10.0
 _JSON_EVERY_S = 1.0
 _MOST_BARS = 12
 _BAR_WIDTH = 30
+_TABLE_WIDTH = 120
+"""Where no terminal says how wide it is."""
 
 
 class Progress(Protocol):
@@ -144,12 +150,37 @@ def shown_progress(
             live.stop()
 
 
+@contextmanager
+def unhurried(console: Console, write: Write) -> Iterator[Write]:
+    """Yield what takes lines for people, and waits for nobody to read them."""
+    if console.is_terminal:
+        yield write
+        return
+    writer = LogWriter("lines", write)
+    try:
+        yield writer.offer
+    finally:
+        writer.close()
+
+
+def show_table(table: Table, console: Console, write: Write) -> None:
+    """Show a table to people: on their terminal, or as lines."""
+    if console.is_terminal:
+        with suppress(OSError):  # it has been closed
+            console.print(table)
+        return
+    text = io.StringIO()
+    Console(file=text, width=_TABLE_WIDTH).print(table)
+    write(text.getvalue())
+
+
 def bars_from_standing(standing: Standing) -> Group:
     """Return a bar for all, and one a running file."""
     table = Table.grid(padding=(0, 1))
     for file in standing.running[:_MOST_BARS]:
         bar = ProgressBar(total=1.0, completed=file.share, width=_BAR_WIDTH)
-        table.add_row(Text(file.stem, overflow="ellipsis", no_wrap=True), bar, _percent(file.share))
+        name = Text(shown(Path(file.stem)), overflow="ellipsis", no_wrap=True)
+        table.add_row(name, bar, _percent(file.share))
     more = len(standing.running) - _MOST_BARS
     if more > 0:
         table.add_row(Text(f"and {more} more"), Text(""), Text(""))

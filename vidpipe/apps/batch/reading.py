@@ -15,6 +15,8 @@ from vidpipe.errors import SourceCause, SourceError
 from vidpipe.interfaces import Reader
 from vidpipe.sources.addresses import open_file
 from vidpipe.sources.declared import VideoLimits
+from vidpipe.sources.files import shown
+from vidpipe.sources.truncation import is_file_cut
 from vidpipe.types import Decoded, SourceInfo, SourceKind
 
 
@@ -148,11 +150,18 @@ class PictureReader:
 def _only_picture(path: Path) -> Decoded:
     reader = open_file(path)
     try:
-        decoded = reader.read()
+        decoded, count = reader.read(), reader.info.frame_count or 1
     finally:
         reader.close()
+    if count > 1:
+        raise SourceError(
+            f"{shown(path)} is a video of {count} frames: give it a video's ending",
+            SourceCause.FORMAT,
+        )
     if decoded is None:
-        raise SourceError(f"{path} holds no picture", SourceCause.FORMAT)
+        raise SourceError(f"{shown(path)} holds no picture", SourceCause.FORMAT)
+    if is_file_cut(path):
+        raise SourceError(f"{shown(path)} breaks off in the middle", SourceCause.INCOMPLETE)
     return decoded
 
 

@@ -7,6 +7,7 @@ happened on the way; and so that the analysis never waits for an encoder.
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from vidpipe.apps.batch.formats.finishing import is_current, times_ns_of
 from vidpipe.apps.batch.formats.lines import ResultLine, read_lines
 from vidpipe.apps.batch.formats.results import HIDDEN_FOLDER, ResultFile
 from vidpipe.apps.batch.kinds import Kind, kind_of
@@ -64,6 +66,7 @@ class Renderer:
         scratch = result.output / HIDDEN_FOLDER / _KIND / name
         shutil.rmtree(scratch, ignore_errors=True)
         try:
+            times_ns = times_ns_of(result.jsonl)  # so that newer lines are known as such
             make_folder(scratch)
             paths = self._drawn(result, result.source, scratch)
             if not paths:
@@ -75,6 +78,7 @@ class Renderer:
             make_folder(target.parent)
             for number, path in enumerate(paths, start=1):
                 place = target if number == 1 else result.target(f"-{number}{SUFFIX}")
+                os.utime(path, ns=times_ns)
                 path.replace(place)
             sync_folder(target.parent)
         except OSError as exc:
@@ -97,14 +101,6 @@ class Renderer:
         finally:
             paths = [Path(path) for path in sink.close()]
         return paths if is_whole else []
-
-
-def is_current(target: Path, made_from: Path) -> bool:
-    """Tell whether a file was written after what it is made from."""
-    try:
-        return target.stat().st_mtime_ns >= made_from.stat().st_mtime_ns
-    except OSError:
-        return False
 
 
 def _results(source: Path, result: ResultFile) -> Iterator[FrameResult]:

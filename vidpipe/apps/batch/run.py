@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
+from pathlib import Path
 from queue import Empty
 
 from loguru import logger
@@ -34,9 +35,11 @@ from vidpipe.apps.batch.survey import Survey
 from vidpipe.apps.batch.suspects import Judgement, Suspect, Suspects, is_passing
 from vidpipe.apps.batch.work import FileWork, Flight, GroupFlight, UnitFlight
 from vidpipe.apps.units import Ending
+from vidpipe.sources.files import shown
 from vidpipe.types import CaptureReport
 
 _TICK_S = 0.1
+_SHOW_EVERY_S = 0.25
 _OF_THE_NAME = (errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EILSEQ)
 
 
@@ -94,6 +97,7 @@ class BatchRun:
         self._is_waiting = False
         self._pace = Pace()
         self._stop: Stop | None = None
+        self._show_at = 0.0
 
     # ---- The loop ------------------------------------------------------------------------------
 
@@ -107,7 +111,9 @@ class BatchRun:
             self._guarded(self._step)
             if self._is_over() and not self._settled():
                 break
-            parts.progress.show(self.standing())
+            if (now_s := time.monotonic()) >= self._show_at:
+                self._show_at = now_s + _SHOW_EVERY_S
+                parts.progress.show(self.standing())
         return self._stop
 
     def _must_stop(self, asked: Callable[[], Stop | None]) -> bool:
@@ -231,7 +237,8 @@ class BatchRun:
 
     def _take_file(self, prepared: Prepared) -> None:
         if prepared.reason:
-            self._parts.progress.say(f"{prepared.input.stem}: done again: {prepared.reason}")
+            name = shown(Path(prepared.input.stem))
+            self._parts.progress.say(f"{name}: done again: {prepared.reason}")
         work = FileWork(prepared)
         self._works.append(work)
         if work.is_done:  # a run was killed after the last unit

@@ -63,6 +63,16 @@ class Sampling:
         """Tell whether the sample ends before this timestamp."""
         return self.end_s is not None and pts_s >= self.end_s
 
+    def share(self, rate_fps: float | None, duration_s: float) -> float:
+        """Return about how much of a video of such a rate and duration is wanted, 0 to 1."""
+        share = 1.0 / self.every
+        if self.fps is not None and rate_fps:
+            share = min(share, self.fps / rate_fps)
+        if duration_s > 0:
+            end_s = min(duration_s, duration_s if self.end_s is None else self.end_s)
+            share *= max(0.0, end_s - (self.start_s or 0.0)) / duration_s
+        return share
+
     def _moment(self, pts_s: float) -> int:
         return math.floor(pts_s * (self.fps or 0.0) + _EPSILON)
 

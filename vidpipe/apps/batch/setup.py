@@ -131,7 +131,9 @@ def _stream_override(model: str | None) -> str:
 
 def _origin(model: str) -> dict[str, str]:
     path = Path(model).expanduser()
-    if path.exists() or path.suffix.lower() in _MODEL_SUFFIXES:
+    # A folder may be called as a model of the zoo is; only a SavedModel's is a model itself.
+    is_model = path.is_file() or (path / "saved_model.pb").is_file()
+    if is_model or path.suffix.lower() in _MODEL_SUFFIXES:
         return {"path": str(path.absolute())}
     if "/" in model:
         raise UsageError(f"--model {model}: there is no such file")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from pathlib import Path
+
+from vidpipe.sources.files import shown
 
 _WINDOW_S = 10.0
 _LEAST_SHARE = 0.002
@@ -101,6 +104,9 @@ def line_from_standing(standing: Standing) -> str:
         parts.append(f"{duration_text(standing.left_s)} left")
     if standing.running:
         parts.append(
-            ", ".join(f"{file.stem} {100 * file.share:.0f} %" for file in standing.running[:4])
+            ", ".join(
+                f"{shown(Path(file.stem))} {100 * file.share:.0f} %"
+                for file in standing.running[:4]
+            )
         )
     return "; ".join(parts)

@@ -39,7 +39,7 @@ class FileWork:
     decoded: dict[int, int] = field(default_factory=dict)
     expected: int | None = None
     duration_s: float | None = None
-    failed: int = 0
+    failed: int = field(init=False)
 
     def __post_init__(self) -> None:
         """Take the units from the plan."""
@@ -51,6 +51,7 @@ class FileWork:
         self.rows = {row.unit.number: row for row in prepared.units}
         self.pending = deque(row.unit for row in prepared.units if row.state is not State.DONE)
         self.decoded = {}
+        self.failed = 0
 
     @property
     def stem(self) -> str:

@@ -29,10 +29,11 @@ export class Bar {
   }
 
   /** @param {string[]} names of the groups @param {Place} place */
-  update(names, place, { page, pages, summary }) {
+  update(names, place, { page, pages, isCut, summary }) {
     this.#nameGroups(names, place);
     this.#pager.hidden = pages < 2 || place.view !== "wall";
-    setText(this.#pageNumber, `${page + 1} / ${pages}`);
+    const rest = isCut ? " · more in groups only" : "";
+    setText(this.#pageNumber, `${page + 1} / ${pages}${rest}`);
     setText(this.#health, summary.text);
     this.#health.dataset.grade = summary.grade;
     this.#health.ariaLabel = `Health: ${summary.text}`;

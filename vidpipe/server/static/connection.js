@@ -1,5 +1,6 @@
 // The one connection to the server: it comes back by itself, and says how it stands.
 
+import { Delay } from "./delay.js";
 import { pictureFrom } from "./protocol.js";
 
 const FIRST_WAIT_MS = 500;
@@ -26,6 +27,7 @@ export class Connection {
   #attempt = 0;
   #heardAt = 0;
   #retry = 0;
+  #delay = new Delay();
 
   /** @param {string} path of the WebSocket on this server */
   constructor(path) {
@@ -61,15 +63,28 @@ export class Connection {
     socket.onopen = () => {
       this.#heardAt = performance.now();
       this.#isOpen = true;
-      this.#attempt = 0;
+      this.#delay.reset();
       this.onState({ isOpen: true, retryAt: null, attempt: 0 });
     };
     socket.onmessage = ({ data }) => {
       this.#heardAt = performance.now();
-      if (typeof data === "string") this.onMessage(JSON.parse(data));
-      else this.onPicture(pictureFrom(data));
+      this.#attempt = 0; // a server that takes the connection and ends it at once isn't there yet
+      if (typeof data === "string") this.#hear(JSON.parse(data));
+      else this.#see(pictureFrom(data));
     };
     socket.onclose = () => this.#lose(socket);
+  }
+
+  #hear(message) {
+    if (message.sent_ms) this.#delay.of(message.sent_ms);
+    this.onMessage(message);
+  }
+
+  /** The age is that of the moment at which it was sent: the way here comes on top. */
+  #see(picture) {
+    const { header } = picture;
+    if (!header.replay) header.age_ms += this.#delay.of(header.sent_ms);
+    this.onPicture(picture);
   }
 
   #lose(socket) {

@@ -81,12 +81,19 @@ export class Detail {
     this.#root.replaceChildren();
   }
 
-  /** @param {object | undefined} stream its document @param {boolean} isOperator */
-  update(stream, isLinked, isOperator) {
+  /**
+   * @param {object | undefined} stream its document
+   * @param {boolean} isOperator
+   * @param {boolean} isKnown whether the server has said which streams there are
+   */
+  update(stream, isLinked, isOperator, isKnown) {
     if (!this.#parts) return;
     const { tile, title, controls, numbers } = this.#parts;
     if (!stream) {
-      setText(title, `There is no stream “${this.id}”`);
+      setText(title, isKnown ? `There is no stream “${this.id}”` : this.id);
+      this.stopReplay();
+      tile.dismiss(isKnown ? "No such stream" : "Waiting");
+      controls.root.hidden = true;
       return;
     }
     setText(title, stream.name || stream.id);
@@ -139,6 +146,11 @@ export class Detail {
   toggleReplay() {
     if (this.#parts.replay.isOn) this.#parts.replay.stop();
     else this.#connection.send(replayMessage(this.id));
+  }
+
+  /** The server is gone, and with it the rest of a replay. */
+  cutReplay() {
+    this.#parts?.replay.cut();
   }
 
   /** True if there was a replay to end. */

@@ -61,7 +61,8 @@ function shownStreams() {
 
 function emptyText() {
   const { group } = address.place;
-  if (!server.isKnown) return "Connecting to the server …";
+  if (!server.isKnown || streams.isLoading === null) return "Connecting to the server …";
+  if (streams.isLoading) return "The models are being loaded …";
   if (group && !server.groups[group]) return `There is no group “${group}”.`;
   return "There is no camera here.";
 }
@@ -95,6 +96,7 @@ function tick() {
   bar.update(Object.keys(server.groups), place, {
     page: wall.page,
     pages: wall.pages,
+    isCut: wall.isCut,
     summary: summaryOf(healths),
   });
   for (const tile of wall.tiles()) {
@@ -103,7 +105,8 @@ function tick() {
     tile.root.classList.toggle("is-marked", attention.isFresh(tile.id));
   }
   if (place.view === "stream") {
-    detail.update(streams.get(place.stream), isLinked, server.role === "operator");
+    const isKnown = streams.isLoading === false;
+    detail.update(streams.get(place.stream), isLinked, server.role === "operator", isKnown);
   }
   if (place.view === "overview") overview.update(place.sort, isLinked);
 }
@@ -316,6 +319,8 @@ connection.onState = (state) => {
   if (state.isOpen) {
     watch.restart();
     wall.ask();
+  } else {
+    detail.cutReplay();
   }
   tick();
 };

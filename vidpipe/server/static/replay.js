@@ -29,6 +29,12 @@ export class Replay {
     if (!this.#timer) this.#step();
   }
 
+  /** No more comes: play what is here. */
+  cut() {
+    this.#expected = this.#taken;
+    if (this.isOn && !this.#timer) this.#step();
+  }
+
   stop() {
     clearTimeout(this.#timer);
     const wasOn = this.isOn;

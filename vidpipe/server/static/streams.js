@@ -4,8 +4,11 @@
 export const SERIES_LENGTH = 120;
 
 export class Streams {
-  /** Called with this after every message; the second argument says if the list itself is new. */
+  /** Called after every message, with whether the list itself is new. */
   onChange = () => {};
+
+  /** Whether the server still makes ready to run any; null before it has said so. */
+  isLoading = null;
 
   #documents = new Map();
   #heardAt = 0;
@@ -14,6 +17,8 @@ export class Streams {
   /** Take a message of the type `streams`. */
   take(message) {
     const before = [...this.#documents.keys()].join("\n");
+    const wasLoading = this.isLoading;
+    this.isLoading = message.loading;
     const aspects = JSON.stringify([...this.#documents.values()].map((one) => one.aspect));
     this.#documents = new Map(message.streams.map((one) => [one.id, one]));
     const second = Math.floor(performance.now() / 1000);
@@ -21,6 +26,7 @@ export class Streams {
     for (const id of this.#series.keys()) if (!this.#documents.has(id)) this.#series.delete(id);
     this.#heardAt = performance.now();
     const isNewList =
+      wasLoading !== this.isLoading ||
       before !== [...this.#documents.keys()].join("\n") ||
       aspects !== JSON.stringify([...this.#documents.values()].map((one) => one.aspect));
     this.onChange(isNewList);

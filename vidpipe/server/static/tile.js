@@ -20,6 +20,7 @@ export class Tile {
   #next = null;
   #isDrawing = false;
   #era = 0;
+  #fps = Infinity;
   #shown = null;
   #replayed = null;
 
@@ -76,6 +77,7 @@ export class Tile {
 
   /** The size in pixels of the screen at which pictures are shown. */
   wanted(fps) {
+    this.#fps = fps;
     const ratio = Math.min(devicePixelRatio || 1, 2);
     const { clientWidth, clientHeight } = this.root;
     const pixels = (length) => Math.max(Math.round(length * ratio), LEAST_PX);
@@ -133,6 +135,7 @@ export class Tile {
         // half a picture: the next one comes
       }
       if (bitmap && era === this.#era) this.#draw(bitmap, header, heardAt);
+      else bitmap?.close();
       if (!header.replay) this.onDrawn(this.id, header.seq);
     }
     this.#isDrawing = false;
@@ -163,7 +166,8 @@ export class Tile {
    * @param {boolean} isLinked whether the server can be heard
    */
   update(stream, isLinked) {
-    const usual_s = stream.fps_in > 0 ? 1 / stream.fps_in : 0;
+    // Of a wall that shows few pictures a second each one is older before the next comes.
+    const usual_s = Math.max(stream.fps_in > 0 ? 1 / stream.fps_in : 0, 1 / this.#fps);
     const condition = conditionOf(stream, this.age_s, isLinked, usual_s);
     const { dataset } = this.root;
     if (!this.#replayed) {
@@ -184,6 +188,21 @@ export class Tile {
     const said = [title, condition.word || "live", countsText(this.seen)].filter(Boolean).join(", ");
     if (this.button.ariaLabel !== said) this.button.ariaLabel = said;
     this.more.ariaLabel = `All about ${title}`;
+  }
+
+  /** Say that the server knows no such stream (any more); until the next `update` nothing is shown. */
+  dismiss(word) {
+    this.forget();
+    this.condition = { kind: "ended", word, isBlack: true, grade: "off" };
+    this.root.dataset.kind = "ended";
+    this.root.dataset.grade = "off";
+    this.veil.hidden = false;
+    this.badge.hidden = true;
+    setText(this.name, this.id);
+    setText(this.rates, "");
+    setText(this.word, word);
+    setText(this.reason, "");
+    setText(this.last, "");
   }
 
   #badgeText(condition) {

@@ -6,6 +6,8 @@ import { Tile } from "./tile.js";
 
 /** 16:9, until a stream's first picture says otherwise. */
 const USUAL_ASPECT = 16 / 9;
+/** More aren't arranged: see wallwords.py. Whoever has more looks at groups. */
+const MOST_ARRANGED = 256;
 
 export class Wall {
   onChoose = () => {};
@@ -16,6 +18,8 @@ export class Wall {
 
   page = 0;
   pages = 1;
+  /** Whether there are more streams than a wall takes. */
+  isCut = false;
 
   #room;
   #connection;
@@ -47,12 +51,13 @@ export class Wall {
    */
   show(streams, { spotlight, page, emptyText }) {
     const asked = this.#wish();
-    this.#streams = streams;
+    this.#streams = streams.slice(0, MOST_ARRANGED);
+    this.isCut = streams.length > MOST_ARRANGED;
     this.#spotlight = streams.some((one) => one.id === spotlight) ? spotlight : null;
     this.#wishedPage = page;
     this.#empty.textContent = emptyText;
     this.#empty.hidden = streams.length > 0;
-    const wanted = new Set(streams.map((one) => one.id));
+    const wanted = new Set(this.#streams.map((one) => one.id));
     for (const [id, tile] of this.#tiles) if (!wanted.has(id)) this.#remove(id, tile);
     if (asked !== this.#wish()) this.ask();
   }
@@ -66,12 +71,12 @@ export class Wall {
   ask() {
     const { clientWidth: width, clientHeight: height } = this.#room;
     if (!width || !height) return; // another view is shown
+    this.#request += 1;
     if (this.#streams.length === 0) {
       this.take({ request: this.#request, tiles: [], page: 0, pages: 1 });
       return;
     }
     this.#stretch(width, height);
-    this.#request += 1;
     this.#connection.send(
       layoutMessage({
         request: this.#request,
@@ -147,6 +152,7 @@ export class Wall {
     this.#observer.unobserve(tile.root);
     this.#inView.delete(id);
     this.#tiles.delete(id);
+    this.#order = this.#order.filter((one) => one !== id);
     tile.root.remove();
   }
 

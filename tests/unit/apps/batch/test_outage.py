@@ -87,6 +87,27 @@ def test_a_lone_file_that_was_deleted_fails(tmp_path: Path) -> None:
 def test_the_system_is_asked(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"abc")
     assert can_be_read(tmp_path / "a")
-    assert not can_be_read(tmp_path / "b")
+    assert not can_be_read(tmp_path / "empty" / "b")
+    (tmp_path / "empty").mkdir()
+    assert not can_be_read(tmp_path / "empty" / "b")
     assert not is_gone(tmp_path)
     assert is_gone(tmp_path / "c")
+
+
+def test_files_that_were_deleted_from_among_others_are_no_outage(tmp_path: Path) -> None:
+    (tmp_path / "there.mp4").write_bytes(b"x")
+    (tmp_path / "annex.mp4").symlink_to(tmp_path / "objects" / "deep" / "key")
+    outage = Outage(OutagePolicy(), lambda: 0.0)
+    for name in ("a.mp4", "b.mp4", "c.mp4", "annex.mp4"):
+        file = InputFile(tmp_path / name, name, Kind.VIDEO, tmp_path)
+        assert not outage.note_failure(file)
+    assert not outage.is_out
+
+
+def test_links_into_a_share_that_has_gone_are_an_outage(tmp_path: Path) -> None:
+    (tmp_path / "mount").mkdir()
+    outage = Outage(OutagePolicy(), lambda: 0.0)
+    for name in ("a.mp4", "b.mp4", "c.mp4"):
+        (tmp_path / name).symlink_to(tmp_path / "mount" / "cameras" / name)
+        assert outage.note_failure(InputFile(tmp_path / name, name, Kind.VIDEO, tmp_path))
+    assert outage.is_out

@@ -110,3 +110,11 @@ def test_pictures_that_cant_be_read_are_left_out_and_noted(tmp_path: Path) -> No
     assert numbers(PictureReader(paths, reading)) == [0, 2]
     assert list(reading.failures) == [1]
     assert reading.has_ended
+
+
+def test_a_video_that_is_called_a_picture_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "a.jpg"
+    write_clip(tmp_path / "a.mp4", ClipSpec(frames=7)).rename(path)
+    reading = Reading()
+    assert numbers(PictureReader([path], reading)) == []
+    assert "a video of 7 frames" in str(reading.failures[0])

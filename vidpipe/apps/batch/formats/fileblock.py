@@ -72,10 +72,10 @@ def _figures(file: FileOutcome, digest: Digest) -> str:
         parts.append(clock_text(length_s, is_fine=length_s < 10))
     if digest.size_wh is not None:
         parts.append(f"{digest.size_wh[0]}×{digest.size_wh[1]}")
-    frames = f"{number_text(digest.frames)} frame{'s' * (digest.frames != 1)}"
-    if file.expected_frames is not None and file.expected_frames != digest.frames:
-        frames += f" (its container promises {number_text(file.expected_frames)})"
-    parts.append(frames)
+    # Of a sample, or of a file that is cut: what is missing without being left out has a note.
+    whole = file.expected_frames
+    of = "" if whole in (None, digest.frames) else f"of {number_text(whole or 0)} "
+    parts.append(f"{number_text(digest.frames)} {of}frame{'s' * (digest.frames != 1 or bool(of))}")
     if file.took_s and file.frames:
         parts.append(f"{number_text(file.frames / file.took_s)} frames/s")
     if digest.failed:

@@ -36,7 +36,7 @@ def finished_file(
     # Of a length of its own: the target's name may be as long as names can be.
     part = target.with_name(f".{sha256(os.fsencode(target.name)).hexdigest()[:16]}.partial")
     try:
-        times_ns = None if made_from is None else _times_ns(made_from)
+        times_ns = None if made_from is None else times_ns_of(made_from)
         make_folder(target.parent)
         try:
             with part.open("wb") as file:
@@ -68,6 +68,7 @@ def is_current(target: Path, made_from: Path) -> bool:
         return False
 
 
-def _times_ns(path: Path) -> tuple[int, int]:
+def times_ns_of(path: Path) -> tuple[int, int]:
+    """Return when a file was read and written last; raises OSError."""
     status = path.stat()
     return status.st_atime_ns, status.st_mtime_ns

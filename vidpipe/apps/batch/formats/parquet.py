@@ -141,7 +141,8 @@ def _batches(rows: Iterator[Row]) -> Iterator[RecordBatch]:
 def _read(parts: Iterable[Path]) -> Iterator[RecordBatch]:
     for part in parts:
         try:
-            with pq.ParquetFile(part) as file:
+            # Opened here: pyarrow takes no name that is no text.
+            with part.open("rb") as content, pq.ParquetFile(content) as file:
                 for batch in file.iter_batches(_ROWS_A_BATCH):
                     yield batch.cast(schema())
         except (pa.ArrowInvalid, OSError) as exc:

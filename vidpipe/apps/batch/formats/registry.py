@@ -23,6 +23,7 @@ from vidpipe.apps.batch.formats.report import write_report, write_thumbs
 from vidpipe.apps.batch.formats.results import ResultFile, RunSummary
 from vidpipe.apps.batch.formats.summary import write_summary
 from vidpipe.errors import SinkError, UsageError
+from vidpipe.runtime.logs import trace_of
 
 FileConversion: TypeAlias = Callable[[ResultFile], list[Path]]
 RunConversion: TypeAlias = Callable[[RunSummary], list[Path]]
@@ -64,6 +65,10 @@ FORMATS: Mapping[str, Format] = {
 }
 
 
+_MADE_ELSEWHERE = ("jsonl", "video")
+"""What ``--save`` takes, too: the results themselves, and what is drawn of them."""
+
+
 def chosen_formats(names: Iterable[str]) -> tuple[Format, ...]:
     """Return the formats of some names, each once, in the order in which they are listed here.
 
@@ -73,10 +78,11 @@ def chosen_formats(names: Iterable[str]) -> tuple[Format, ...]:
         UsageError: There is no such format, or what it needs is not installed.
     """
     wanted = {name.strip().lower() for name in names if name.strip()}
+    known = (*_MADE_ELSEWHERE, *FORMATS)
     for name in sorted(wanted - FORMATS.keys()):
-        alike = difflib.get_close_matches(name, FORMATS, 1)
+        alike = difflib.get_close_matches(name, known, 1)
         hint = f"; did you mean {alike[0]}?" if alike else ""
-        raise UsageError(f"there is no format {name}: choose from {', '.join(FORMATS)}{hint}")
+        raise UsageError(f"there is no format {name}: choose from {', '.join(known)}{hint}")
     chosen = tuple(one for name, one in FORMATS.items() if name in wanted)
     for one in chosen:
         if one.require is not None:
@@ -114,6 +120,9 @@ def _all(steps: Iterable[tuple[str, Callable[[_Given], list[Path]], _Given]]) ->
             made += convert(given)
         except SinkError as exc:
             failures.append((name, exc))
+        except Exception as exc:  # noqa: BLE001 - the boundary of a stage: one format fails
+            logger.error("{}: {}", name, trace_of(exc))
+            failures.append((name, SinkError(f"{type(exc).__name__}: {exc}")))
     if failures:
         text = "; ".join(f"{name}: {exc}" for name, exc in failures)
         first = failures[0][1]

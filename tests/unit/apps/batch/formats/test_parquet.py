@@ -81,6 +81,12 @@ def test_all_files_are_one_table_in_even_groups(
     assert sum(sizes) == len(expected)
 
 
+def test_a_name_that_is_no_text_is_a_name(tmp_path: Path) -> None:
+    result = make_result_file(tmp_path, entries(), stem=os.fsdecode(b"gate/\xff.mp4"))
+    (path,) = join_parts(make_summary(tmp_path, result))
+    assert len(table_of(path)) == len(list(rows_of(read_lines(result.jsonl))))
+
+
 def test_only_missing_parts_are_made_when_a_run_goes_on(tmp_path: Path) -> None:
     results = [make_result_file(tmp_path, entries(), stem=f"{n}.mp4") for n in range(2)]
     assert write_part(results[0]) == []

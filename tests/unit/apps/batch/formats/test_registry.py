@@ -8,6 +8,7 @@ from tests.batch_results import make_entry, make_found, make_result_file, make_s
 from tests.clips import ClipSpec, write_clip
 from vidpipe.apps.batch.formats.registry import (
     FORMATS,
+    Format,
     chosen_formats,
     convert_file,
     convert_run,
@@ -18,6 +19,11 @@ from vidpipe.errors import SinkError, UsageError
 def test_an_unknown_format_is_refused_with_the_likely_one() -> None:
     with pytest.raises(UsageError, match=r"no format cvs: .*did you mean csv"):
         chosen_formats(["cvs"])
+
+
+def test_what_is_made_elsewhere_is_known() -> None:
+    with pytest.raises(UsageError, match=r"choose from jsonl, video, csv.*did you mean video"):
+        chosen_formats(["vidoe"])
 
 
 def test_names_may_be_written_carelessly_and_twice() -> None:
@@ -53,6 +59,18 @@ def test_one_that_fails_keeps_no_other_from_being_made(tmp_path: Path) -> None:
     with pytest.raises(SinkError, match=r"^mot: .*no tracker ran.*; contact: .*needs the input"):
         convert_file(result, chosen_formats(["mot", "csv", "contact"]))
     assert result.target(".csv").exists()
+
+
+def test_one_that_dies_keeps_no_other_from_being_made(tmp_path: Path, log_lines: list[str]) -> None:
+    def die(_: object) -> list[Path]:
+        raise ZeroDivisionError("of all things")
+
+    result = make_result_file(tmp_path, [make_entry(0, make_found())])
+    formats = [Format("odd", of_file=die), *chosen_formats(["csv"])]
+    with pytest.raises(SinkError, match=r"^odd: ZeroDivisionError: of all things$"):
+        convert_file(result, formats)
+    assert result.target(".csv").exists()
+    assert "ZeroDivisionError" in "".join(log_lines)
 
 
 def test_what_the_hidden_folder_kept_may_be_deleted(tmp_path: Path) -> None:
