@@ -1,7 +1,7 @@
 """How near `vidpipe batch` comes to its parts, and what dividing a long file brings.
 
-    python tests/bench/bench_batch.py efficiency --clip 1080p.mp4 --model model.xml
-    python tests/bench/bench_batch.py split [--seconds 300]
+    python -m tests.bench.bench_batch efficiency --clip 1080p.mp4 --model model.xml
+    python -m tests.bench.bench_batch [split] [--seconds 300]
 
 * efficiency: 8 files of 1080p through one pool, without video. The ceiling is bare decoding (PyAV,
   one thread) and bare inference (the same compiled model, saturated) as programs of their own at
@@ -36,7 +36,7 @@ SECONDS = 6.0
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("what", choices=["efficiency", "split"])
+    parser.add_argument("what", nargs="?", choices=["efficiency", "split"], default="split")
     parser.add_argument("--clip", type=Path)
     parser.add_argument("--model", type=Path)
     parser.add_argument("--seconds", type=int, default=300)

@@ -13,6 +13,7 @@ from av.video.codeccontext import VideoCodecContext
 from vidpipe.errors import SourceCause, SourceError
 from vidpipe.sources.imagesize import ImageHead, image_head, image_kind
 from vidpipe.sources.planes import picture_of
+from vidpipe.sources.truncation import is_image_cut
 from vidpipe.types import Picture
 
 MOST_PIXELS = 50_000_000
@@ -49,6 +50,8 @@ def decode_image(data: bytes, most_pixels: int = MOST_PIXELS) -> Picture:
         raise ImageSizeError(
             f"the image has {width}x{height} pixels, more than {most_pixels}", SourceCause.FORMAT
         )
+    if is_image_cut(data):
+        raise SourceError("the image is cut off", SourceCause.INCOMPLETE)
     return _decoded(data, head, most_pixels)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -42,6 +43,11 @@ def is_file_cut(path: Path) -> bool | None:
             return look(file, size)
     except OSError:
         return None
+
+
+def is_image_cut(data: bytes) -> bool | None:
+    """Tell of a JPEG's bytes what ``is_file_cut`` tells of a file; None for other kinds."""
+    return _is_jpeg_cut(BytesIO(data), len(data)) if data[:3] == _JPEG_START else None
 
 
 def _look_for(magic: bytes) -> Callable[[BinaryIO, int], bool | None]:

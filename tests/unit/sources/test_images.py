@@ -166,6 +166,13 @@ def test_a_cut_image_is_a_picture_or_an_error_and_never_a_crash(kind: str) -> No
     assert None in outcomes
 
 
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.99])
+def test_half_a_jpeg_is_an_error_and_not_a_grey_picture(share: float) -> None:
+    data = encoded("JPEG", (160, 120))
+    with pytest.raises(SourceError, match="cut off"):
+        decode_image(data[: int(share * len(data))])
+
+
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "BMP"])
 def test_a_damaged_image_is_a_picture_or_an_error_and_never_a_crash(kind: str) -> None:
     data = encoded(kind, (64, 48))
