@@ -114,6 +114,7 @@ class Courier:
         self._stop = threading.Event()
         self._rested = threading.Event()
         self._is_told_to_wait = False
+        self._has_another_try = False
         self._failures = 0
         self._failed_at = float("-inf")
         self._is_told = False
@@ -131,8 +132,13 @@ class Courier:
             return  # it stays in the store
 
     def hasten(self) -> None:
-        """Try once more now where the last try failed, unless the place itself has named a time."""
-        if self.state is CourierState.DOWN and not self._is_told_to_wait:
+        """Try once more now where the last try failed, unless the place itself has named a time.
+
+        One that hasn't failed yet is tried once more after its first failure.
+        """
+        if self.state is not CourierState.DOWN:
+            self._has_another_try = True
+        elif not self._is_told_to_wait:
             self.state = CourierState.TRYING
             self._rested.set()
 
@@ -207,6 +213,10 @@ class Courier:
         self._failed_at = now_s
         self._failures += 1
         self._is_told_to_wait = error.after_s > 0
+        if self._has_another_try and not self._is_told_to_wait:
+            self._has_another_try = False
+            self.state = CourierState.TRYING
+            return
         self._rested.clear()
         self.state = CourierState.DOWN
         if not self._stop.is_set():

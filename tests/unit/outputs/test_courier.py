@@ -96,6 +96,15 @@ def test_the_end_tries_a_place_that_was_away_once_more() -> None:
         courier.stop()
 
 
+def test_the_end_tries_a_place_once_more_that_fails_right_behind_it() -> None:
+    courier = Courier(Moody(script=[DeliveryError("busy")]), ["t"], backoff_s=(600, 600))
+    courier.hasten()
+    courier.offer(parcel(0))
+    with running(courier.run):
+        wait_until(lambda: courier.state is CourierState.UP, "it is tried again")
+        courier.stop()
+
+
 def test_a_place_that_has_named_a_time_is_not_hastened() -> None:
     courier = Courier(Moody(script=[DeliveryError("busy", after_s=600)]), ["t"])
     courier.offer(parcel(0))
