@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -12,6 +13,13 @@ from loguru import logger
 from tests.fakes import FakeClock
 
 _GRACE_S = 2.0
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _hangups_are_heard() -> None:
+    """Whoever starts the suite by ``nohup`` has taught it, and all it starts, to ignore them."""
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)
