@@ -99,9 +99,8 @@ class VideoReader:
         self._vitals = Vitals(heard_at=time.monotonic())
         self._last_ticks: int | None = None
         self._coded_wh = (0, 0)
-        plan = limits.plan
-        self._is_gated = place.is_live or plan.mode is not DecodeMode.ALL or plan.share is not None
-        self._leap = Leap(plan.share)
+        self._is_gated = place.is_live or limits.plan.mode is not DecodeMode.ALL
+        self._leap = Leap(limits.plan.share)
         self._gate = PacketGate(limits.plan, awaits_key=place.is_live)
         context = stream.codec_context
         context.thread_count = limits.thread_count
@@ -253,6 +252,7 @@ class VideoReader:
         is_corrupt = packet.is_corrupt and self._place.is_live
         if self._leap.passes_over(at_s, is_key=packet.is_keyframe and not is_corrupt):
             self._vitals.overtaken += 1
+            self._is_gated = True
             return False
         if self._gate.admits(at_s, is_key=packet.is_keyframe, is_corrupt=is_corrupt):
             return True

@@ -17,6 +17,8 @@ from vidpipe.interfaces import Reader
 from vidpipe.pixels import bgr_from_picture
 from vidpipe.sources.addresses import open_file, open_network
 from vidpipe.sources.declared import VideoLimits
+from vidpipe.sources.decodeshare import DecodeShare
+from vidpipe.sources.skipping import DecodePlan
 from vidpipe.types import Decoded, SourceInfo
 
 LARGE = ClipSpec(frames=100, size_wh=(160, 120))
@@ -157,6 +159,14 @@ def test_a_damaged_file_is_decoded_to_its_end(tmp_path: Path, name: str) -> None
     assert error is not None
     assert error.cause is SourceCause.INCOMPLETE
     assert "damaged" in str(error)
+
+
+def test_a_damaged_file_that_is_played_like_a_camera_says_so_too(tmp_path: Path) -> None:
+    path = damage(write_clip(tmp_path / "clip.mp4", LARGE), 0.5, 40)
+    reader = open_file(path, limits=VideoLimits(plan=DecodePlan(share=DecodeShare())))
+    with pytest.raises(SourceError, match="1 picture damaged"):
+        read_to_the_end(reader)
+    reader.close()
 
 
 def test_the_error_at_the_end_stays(tmp_path: Path) -> None:
