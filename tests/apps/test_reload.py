@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,8 +22,11 @@ from tests.command import Finished, ended, started
 from tests.graphs import saved, ssd_rows
 from tests.reloads import LOSSLESS, frames, rewrite, stream
 from tests.rtsp import has_rtsp_server, rtsp_server
+from tests.threads import running as on_thread
 from tests.threads import wait_until
 from vidpipe.apps.fleet import Fleet
+from vidpipe.apps.lives import Life
+from vidpipe.apps.messages import Answer, Turn
 from vidpipe.apps.pipeline import Pipeline
 from vidpipe.apps.reload import change_between
 from vidpipe.apps.share import shares
@@ -400,6 +404,40 @@ def test_workers_take_up_their_shares_of_a_change(tmp_path: Path, model: Path) -
         numbers = frames(out[name])
         assert numbers == sorted(set(numbers)), name
     assert frames(out["e"]) == list(range(len(frames(out["e"]))))
+
+
+def test_a_worker_that_dies_in_the_middle_of_a_change_holds_nobody_up(
+    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = rewrite(tmp_path / "c.yml", document(model, "a", "b", workers=2))
+    config = load_config(path)
+    asked, ask = threading.Event(), Life.ask
+
+    def noted(life: Life, turn: Turn, timeout_s: float) -> Answer | None:
+        asked.set()
+        return ask(life, turn, timeout_s)
+
+    monkeypatch.setattr(Life, "ask", noted)
+    fleet = Fleet(config, shares(config, numa_nodes()), lambda: load_config(path))
+    outcome: list[Mapping[str, Any]] = []
+    try:
+        fleet.start()
+        wait_until(lambda: all(s.processed for s in fleet.stats().values()), "up", PATIENCE_S)
+        changed = document(model, "a", "b", workers=2)
+        changed["streams"][1]["weight"] = 2
+        rewrite(path, changed)
+        life = next(k._life for k in fleet._keepers if "b" in k.share.streams)
+        assert life is not None
+        life.child.process.send_signal(signal.SIGSTOP)  # it can't answer
+        with on_thread(lambda: outcome.append(fleet.reload())):
+            assert asked.wait(PATIENCE_S)
+            life.child.process.kill()
+        assert outcome[0]["changed"] == ["b"]
+        count = fleet.stats()["b"].processed
+        wait_until(lambda: fleet.stats()["b"].processed > count + 10, "back", FLEET_PATIENCE_S)
+    finally:
+        fleet.close()
+    assert fleet.exit_code == 0
 
 
 # ---- As a service ----------------------------------------------------------------------------

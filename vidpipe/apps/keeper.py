@@ -252,6 +252,7 @@ class Keeper:
         finally:
             with self._lock:
                 self._life = None
+            life.answers.put(None)
             if self.detection is not None:
                 self.detection.miss(self)
             code = life.child.reap()

@@ -47,7 +47,8 @@ class Life:
         """
         with suppress(Empty):
             while True:  # what came too late for whoever asked
-                self.answers.get_nowait()
+                if self.answers.get_nowait() is None:
+                    return None
         self.child.tell(turn)
         return self.answers.get(timeout=timeout_s)
 
