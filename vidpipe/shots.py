@@ -15,6 +15,9 @@ from typing import Protocol, TypeAlias
 LARGEST_SIDE_PX = 16_384
 """What a side of a wanted size is bounded to."""
 
+SECONDS_KEPT = 60
+"""Of what was seen of a stream: the last minute."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class ShotSize:
@@ -117,8 +120,11 @@ class Gallery(Protocol):
     def glance(self, stream: str) -> Glance | None:
         """Return what is known of a stream's newest result, or None before the first."""
 
-    def history(self, stream: str) -> Sequence[Second]:
-        """Return the last minute, oldest first, without seconds in which no frame was answered."""
+    def history(self, stream: str, count: int = SECONDS_KEPT) -> Sequence[Second]:
+        """Return the last so many seconds in which a frame was answered, oldest first.
+
+        Of the last minute alone.
+        """
 
     def replay(self, stream: str) -> Sequence[Shot]:
         """Return the pictures of the last half minute that somebody saw, oldest first.

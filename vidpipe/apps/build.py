@@ -91,7 +91,6 @@ class Workshop:
         self.workers = Workers(1, self._chains.__getitem__)
         self._pools: dict[str, ModelPools] = {}
         self._is_running = False
-        self._places: dict[str, tuple[ModelPools, Intake]] = {}
         self._herald = Herald(
             all_targets(config), config.events, config.outbox, self.outcome, clock
         )
@@ -160,7 +159,6 @@ class Workshop:
         self._chains[name] = chain
         reserved = room_for(pools, name)
         self.workers.reserve(reserved)
-        self._places[name] = pools, intake
         if open_reader is None:
             open_reader = self._opener(draft, fanout.packets, easel)
         capture = self._capture(draft, rest, intake, meter, open_reader)
@@ -185,15 +183,14 @@ class Workshop:
 
     def bury(self, unit: StreamUnit) -> None:
         """Let go of what is left of a life that is over."""
-        del self._chains[unit.stream], self._places[unit.stream]
+        del self._chains[unit.stream]
         self.workers.reserve(-unit.reserved)
         unit.pools.dismiss(unit.stream)
 
     def balance(self, units: Iterable[StreamUnit]) -> None:
         """Give every stream its share of its pool's requests, now that there are more or fewer."""
         for unit in units:
-            pools, intake = self._places[unit.stream]
-            intake.resize(window_of(pools, unit.stream))
+            unit.intake.resize(window_of(unit.pools, unit.stream))
 
     # ---- Models --------------------------------------------------------------------------------
 
@@ -244,10 +241,8 @@ class Workshop:
         for pools in fresh.values() if self._is_running else ():
             pools.start()
         self.config = config
-        wall = wall_of(config)
-        if self._gallery is not None and wall is not None:
+        if self._gallery is not None:
             self._gallery.keep(stream.id for stream in config.streams)
-            self._gallery.quality = wall.quality
         return old
 
     # ---- Inside --------------------------------------------------------------------------------
@@ -284,7 +279,7 @@ class Workshop:
             is_watched=None if easel is None else lambda: easel.is_watched,
         )
         count = sum(one.enabled for one in self.config.streams)
-        threads = max(1, _cores() // max(1, count, len(self._places)))
+        threads = max(1, _cores() // max(1, count, len(self._chains)))
         if draft.is_live:
             plan = replace(plan, share=self._decode_share)
         spec = replace(source_spec(config, threads), plan=plan, packets=packets)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from vidpipe.apps.units import DispatchLoop, DispatchUnit, PoolUnit, RouteLoop
+from vidpipe.apps.units import DispatchUnit, PoolUnit, RouteLoop
 from vidpipe.runtime.supervisor import ThreadGroup
+from vidpipe.scheduling.dispatch import Dispatcher
 
 
 class Cell:
@@ -17,12 +18,12 @@ class Cell:
     ) -> None:
         """Begin with nothing to run but the pools' reapers; ``crash`` is told of a death."""
         self.pools = list(pools)
-        self.dispatcher: DispatchLoop | None = None
+        self.dispatcher: Dispatcher | None = None
         self.route: RouteLoop | None = None
         self._loops: Sequence[DispatchUnit] = ()
         self._threads = ThreadGroup(crash)
 
-    def feed(self, dispatcher: DispatchLoop, loops: Sequence[DispatchUnit]) -> None:
+    def feed(self, dispatcher: Dispatcher, loops: Sequence[DispatchUnit]) -> None:
         """Have loops of a dispatcher run; before the start."""
         self.dispatcher = dispatcher
         self._loops = loops

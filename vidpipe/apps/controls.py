@@ -13,16 +13,22 @@ from typing import Protocol, TypeAlias
 
 from loguru import logger
 
-from vidpipe.apps.reload import Change, applicable, change_between, kept_switches, switched
+from vidpipe.apps.reload import (
+    Change,
+    applicable,
+    change_between,
+    fixed_keys,
+    kept_switches,
+    switched,
+)
 from vidpipe.config.model import ModelConfig
 from vidpipe.config.schema import Config
 from vidpipe.errors import UsageError, VidpipeError
+from vidpipe.runtime.stamps import Stamp, stamp_of
 from vidpipe.server.control import UnknownStreamError
 
 Load: TypeAlias = Callable[[], Config]
 """Reads the configuration anew; raises ConfigError."""
-
-Stamp: TypeAlias = tuple[int, int, int]
 
 
 class Changeable(Protocol):
@@ -107,8 +113,7 @@ class Controls:
         stale = {name for name, stamp in stamps.items() if self._stamps.get(name, stamp) != stamp}
         wanted = switched(applicable(self._in_force, written), switches)
         change = change_between(self._in_force, wanted, stale)
-        fixed = change_between(self._in_force, written).fixed
-        if fixed:
+        if fixed := list(fixed_keys(self._in_force, written)):
             logger.warning("these keys are taken up at the next start only: {}", ", ".join(fixed))
         wrongs = self._apply(wanted, change)
         self._written, self._switches, self._stamps = written, switches, stamps
@@ -149,15 +154,6 @@ def files_of(model: ModelConfig) -> list[Path]:
     if model.path is not None:
         files += [model.path, model.path.with_suffix(".bin")]
     return files
-
-
-def stamp_of(path: Path) -> Stamp | None:
-    """Return what tells one content of a file from another; None where there is none."""
-    try:
-        found = path.stat()
-    except (OSError, ValueError):
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def _stamps_of(config: Config) -> dict[str, list[Stamp | None]]:

@@ -20,7 +20,13 @@ from numpy.typing import NDArray
 from vidpipe.apps.units import DispatchLoop, WorkerLoop
 from vidpipe.errors import SourceError
 from vidpipe.outputs.lines import line_from_result
-from vidpipe.server.detector import DetectError, DetectFault, DetectQuestion
+from vidpipe.server.detector import (
+    TOO_MANY,
+    DetectError,
+    DetectFault,
+    DetectQuestion,
+    chosen_model,
+)
 from vidpipe.sources.images import ImageKindError, ImageSizeError, decode_image
 from vidpipe.types import (
     Detections,
@@ -86,13 +92,7 @@ class Detection:
             DetectError: There is none, or it can't be asked.
         """
         models = self._models()
-        if not models:
-            raise DetectError("no model is in use", DetectFault.NOT_READY)
-        name = next(iter(models)) if question.model is None else question.model
-        if name not in models or (question.model is None and len(models) > 1):
-            what = "say which model" if question.model is None else "there is no such model here"
-            known = ", ".join(models)
-            raise DetectError(f"{what}: model is one of {known}", DetectFault.QUERY)
+        name = chosen_model(models, question.model)
         least = models[name].confidence
         if question.confidence is not None and question.confidence < least:
             raise DetectError(
@@ -139,7 +139,7 @@ class Detection:
         lane = next((one for one in lanes if one.put_ahead(frame, lambda: box.put(None))), None)
         try:
             if lane is None:
-                raise DetectError("too many pictures wait already", DetectFault.FULL)
+                raise DetectError(TOO_MANY, DetectFault.FULL)
             result = box.get(timeout=max(0.0, until_s - time.monotonic()))
         except Empty:
             assert lane is not None

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vidpipe.apps.sinks import record_lanes, sink_lanes
+from vidpipe.apps.sourcing import is_endless
 from vidpipe.config.stream import StreamConfig
 from vidpipe.outputs.fanout import SinkLane
 from vidpipe.outputs.glyphs import Typesetter
 from vidpipe.outputs.packetlane import RecordLane
-from vidpipe.sources.plugin import is_plugin_live
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,7 @@ def drafted(stream: StreamConfig, typesetter: Typesetter) -> Draft:
     Raises:
         ConfigError: A plugin refuses the keys of its output.
     """
-    is_recorded = (
-        not is_plugin_live(stream.source) if stream.kind == "plugin" else stream.is_recorded
-    )
+    is_recorded = not is_endless(stream)
     is_live = stream.realtime or not is_recorded
     lanes = list(sink_lanes(stream, typesetter, is_live=is_live))
     return Draft(stream, is_recorded, lanes, list(record_lanes(stream, is_live=is_live)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from vidpipe.apps.controls import Stamp, stamp_of
+from vidpipe.runtime.stamps import Stamp, stamp_of
 
 _LOOK_EVERY_S = 0.5
 _CALM_S = 1.0

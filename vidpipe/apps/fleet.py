@@ -15,13 +15,14 @@ from typing import Any, TypeVar
 
 from vidpipe.apps.controls import Controls, Load
 from vidpipe.apps.exhibition import wall_of
-from vidpipe.apps.fleetchanges import FleetChanges, fetch_models, finite_of, is_endless
+from vidpipe.apps.fleetchanges import FleetChanges, fetch_models, finite_of
 from vidpipe.apps.fleetdetection import FleetDetection
 from vidpipe.apps.fleetgallery import FleetGallery
 from vidpipe.apps.keeper import Keeper
 from vidpipe.apps.messages import error_from_refusal
 from vidpipe.apps.outcome import Failure, never_up, unanswered
 from vidpipe.apps.share import WorkerShare
+from vidpipe.apps.sourcing import is_endless
 from vidpipe.apps.spawning import Spare
 from vidpipe.config.schema import Config
 from vidpipe.errors import VidpipeError

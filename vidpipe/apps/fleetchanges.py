@@ -17,12 +17,11 @@ from vidpipe.apps.lives import part_of
 from vidpipe.apps.messages import Answer, LetBe, Prepare, TakeUp, error_from_refusal
 from vidpipe.apps.reload import Change
 from vidpipe.apps.share import WorkerShare, reassigned
+from vidpipe.apps.sourcing import is_endless
 from vidpipe.config.schema import Config
-from vidpipe.config.stream import StreamConfig
 from vidpipe.errors import UsageError, VidpipeError
 from vidpipe.inference.zoo import fetch_model
 from vidpipe.runtime.logs import registered_secrets
-from vidpipe.sources.plugin import is_plugin_live
 
 _GRACE_S = 25.0
 """What a change may take beyond the deadline of the streams that end: connections of events that
@@ -130,11 +129,6 @@ def fetch_models(config: Config) -> None:
         zoo = config.models[name].zoo
         if zoo is not None:
             fetch_model(zoo, config.cache_dir)
-
-
-def is_endless(stream: StreamConfig) -> bool:
-    """Return True if a stream has no end of its own."""
-    return is_plugin_live(stream.source) if stream.kind == "plugin" else not stream.is_recorded
 
 
 def finite_of(config: Config) -> list[str]:

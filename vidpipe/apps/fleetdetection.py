@@ -17,10 +17,16 @@ from typing import Any, Protocol
 
 from vidpipe.apps.messages import Look, Seen, Word
 from vidpipe.runtime.executor import Executor, ExecutorFullError
-from vidpipe.server.detector import DetectError, DetectFault, Detector, DetectQuestion
-
-_THREADS = 4
-_MOST_WAITING = 12
+from vidpipe.server.detector import (
+    MOST_AT_ONCE,
+    THREADS,
+    TOO_MANY,
+    DetectError,
+    DetectFault,
+    Detector,
+    DetectQuestion,
+    chosen_model,
+)
 
 
 class Worker(Protocol):
@@ -100,19 +106,8 @@ class FleetDetection:
         raise DetectError("no worker is ready", DetectFault.NOT_READY)
 
     def _chosen(self, model: str | None) -> list[Worker]:
-        known = list(dict.fromkeys(name for worker in self._workers for name in worker.models))
-        if not known:
-            raise DetectError("no model is in use", DetectFault.NOT_READY)
-        if model is None and len(known) > 1:
-            raise DetectError(
-                f"say which model: model is one of {', '.join(known)}", DetectFault.QUERY
-            )
-        name = known[0] if model is None else model
-        if name not in known:
-            raise DetectError(
-                f"there is no such model here: model is one of {', '.join(known)}",
-                DetectFault.QUERY,
-            )
+        known = dict.fromkeys(name for worker in self._workers for name in worker.models)
+        name = chosen_model(known, model)
         with self._lock:
             busy = [id(asked.worker) for asked in self._asked.values()]
         able = [worker for worker in self._workers if name in worker.models]
@@ -126,15 +121,14 @@ class Looker:
         """Answer through ``say``, which may wait."""
         self._detector = detector
         self._say = say
-        self._executor = Executor("vp-look", threads=_THREADS, waiting=_MOST_WAITING)
+        self._executor = Executor("vp-look", threads=THREADS, waiting=MOST_AT_ONCE)
 
     def look(self, look: Look) -> None:
         """Answer soon; never waits."""
         try:
             self._executor.submit(lambda: self._say(self._seen(look)))
         except ExecutorFullError:
-            full = "too many pictures wait already"
-            self._say(Seen(look.number, b"", DetectFault.FULL.name, full))
+            self._say(Seen(look.number, b"", DetectFault.FULL.name, TOO_MANY))
 
     def _seen(self, look: Look) -> Seen:
         try:

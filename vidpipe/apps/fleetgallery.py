@@ -16,7 +16,7 @@ from vidpipe.outputs.history import History
 from vidpipe.outputs.replay import Replay
 from vidpipe.outputs.tile import encode_placard
 from vidpipe.outputs.visits import OneVisit, Visits
-from vidpipe.shots import Glance, Second, Shot, ShotSize, TakeShot, Wants
+from vidpipe.shots import SECONDS_KEPT, Glance, Second, Shot, ShotSize, TakeShot, Wants
 
 
 class FleetGallery:
@@ -84,10 +84,10 @@ class FleetGallery:
         history = self._histories.get(stream)
         return history.glance() if history is not None else None
 
-    def history(self, stream: str) -> list[Second]:
-        """Return the last minute, oldest first, without seconds in which no frame was answered."""
+    def history(self, stream: str, count: int = SECONDS_KEPT) -> list[Second]:
+        """Return the last so many seconds in which a frame was answered, oldest first."""
         history = self._histories.get(stream)
-        return history.seconds() if history is not None else []
+        return history.seconds(count) if history is not None else []
 
     def replay(self, stream: str) -> list[Shot]:
         """Return the pictures of the last half minute that somebody saw, oldest first."""
@@ -96,7 +96,7 @@ class FleetGallery:
     def placard(self, size: ShotSize, lines: Sequence[str]) -> bytes:
         """Return a JPEG of that size: lines of text on black."""
         size_wh = (size.width, size.height)
-        return encode_placard(size_wh, lines, self._typesetter, quality=self._quality).jpeg
+        return encode_placard(size_wh, lines, self._typesetter, quality=self._quality)
 
     def _history(self, stream: str) -> History:
         with self._lock:

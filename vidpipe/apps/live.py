@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from loguru import logger
 from rich.console import Console
@@ -26,7 +26,7 @@ from vidpipe.apps.share import shares
 from vidpipe.apps.signals import StopSignals
 from vidpipe.apps.systemd import ServiceNotice
 from vidpipe.apps.topology import numa_nodes
-from vidpipe.apps.upkeep import ConfigSource, Upkeep
+from vidpipe.apps.upkeep import ConfigSource, Maintained, Upkeep
 from vidpipe.config.schema import Config, ServerConfig
 from vidpipe.runtime.logs import Logging
 from vidpipe.runtime.supervisor import take_short_turns
@@ -58,14 +58,8 @@ class RunResult:
     files: tuple[Path, ...]
 
 
-class _Run(Overview, Control, Protocol):
+class _Run(Overview, Control, Maintained, Protocol):
     """A run in this process or in several, as a ``Pipeline`` is."""
-
-    @property
-    def config(self) -> Config: ...
-    @property
-    def revision(self) -> int: ...
-    def has_pulse(self) -> bool: ...
 
     @property
     def is_done(self) -> bool: ...
@@ -81,7 +75,6 @@ class _Run(Overview, Control, Protocol):
     def detector(self) -> Detector: ...
     @property
     def gallery(self) -> Gallery | None: ...
-    def models(self, *, compares: bool = True) -> Mapping[str, Mapping[str, Any]]: ...
     def start(self, *, with_results: bool) -> None: ...
     def hurry(self) -> None: ...
     def close(self) -> None: ...

@@ -94,7 +94,7 @@ class ModelPools:
         try:
             if maker.model.hint == "adaptive":
                 self._shared = self._adaptive_cell(len(streams))
-            elif maker.model.mode != "independent":
+            elif not self._has_own_pools:
                 self._shared = self._pooled_cell(self.name, len(streams), 1)
             self.prepare(streams)
         except BaseException:
@@ -111,7 +111,7 @@ class ModelPools:
         """
         wanted = [stream for stream in streams if stream not in self._own]
         count = len(self._own) + len(wanted)
-        if self.model.mode == "independent":
+        if self._has_own_pools:
             for stream in wanted:
                 title = f"{self.name}/{stream}"
                 self._own[stream] = self._started(self._pooled_cell(title, 1, count))
@@ -132,7 +132,7 @@ class ModelPools:
         self.prepare([stream])
         self._admitted.add(stream)
         dispatcher = self._cell(stream).dispatcher
-        assert isinstance(dispatcher, Dispatcher)
+        assert dispatcher is not None
         return dispatcher
 
     def dismiss(self, stream: str) -> None:
@@ -163,11 +163,6 @@ class ModelPools:
     def sharers_of(self, stream: str) -> int:
         """Return how many streams share a stream's pool, itself included."""
         return 1 if self._has_own_pools else len(self._admitted | {stream})
-
-    @property
-    def is_used(self) -> bool:
-        """True while a stream has been admitted."""
-        return bool(self._admitted)
 
     # ---- The run -------------------------------------------------------------------------------
 
@@ -224,8 +219,7 @@ class ModelPools:
     @property
     def dispatchers(self) -> list[Dispatcher]:
         """What feeds them; what was prepared and isn't used yet counts, too."""
-        found = [cell.dispatcher for cell in self._cells]
-        return [one for one in found if isinstance(one, Dispatcher)]
+        return [cell.dispatcher for cell in self._cells if cell.dispatcher is not None]
 
     @property
     def routes(self) -> list[RouteLoop]:
@@ -257,7 +251,7 @@ class ModelPools:
         """Forget a closed cell once the device has: one that holds on is remembered."""
         cell.join(_LOOP_ENDS_S)
         cell.rest(_REST_S)
-        if self._maker.model.call == "async":
+        if not self._is_sync:
             # What was cancelled is never delivered, and what was answered has been read.
             self._maker.workers.reserve(-sum(unit.pool.capacity for unit in cell.pools))
         self._leaving = [one for one in (*self._leaving, cell) if one.is_held]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from vidpipe.config.schema import Config
@@ -23,7 +23,6 @@ class Change:
         changed: Streams whose section or model is another, or that are turned on or off.
         unchanged: All others.
         models: Models in use, kept in name, that have to be compiled anew.
-        fixed: Keys whose new values only hold after a restart.
     """
 
     added: tuple[str, ...] = ()
@@ -31,7 +30,6 @@ class Change:
     changed: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
-    fixed: tuple[str, ...] = field(default=())
 
     @property
     def is_empty(self) -> bool:
@@ -88,7 +86,6 @@ def change_between(old: Config, new: Config, stale: Collection[str] = ()) -> Cha
         changed=changed,
         unchanged=tuple(stream.id for stream in common if stream.id not in changed),
         models=models,
-        fixed=tuple(fixed_keys(old, new)),
     )
 
 

@@ -8,6 +8,7 @@ from vidpipe.config.stream import StreamConfig
 from vidpipe.sources.capture import CapturePolicy
 from vidpipe.sources.connection import Backoff
 from vidpipe.sources.opening import SourceSpec
+from vidpipe.sources.plugin import is_plugin_live
 from vidpipe.sources.skipping import DecodeMode, DecodePlan
 from vidpipe.types import SourceKind
 
@@ -46,6 +47,11 @@ def decode_plan(
     if mode is DecodeMode.AUTO and (shows_pictures or stream.detect_fps is None):
         mode = DecodeMode.ALL
     return DecodePlan(mode, stream.detect_fps, is_watched)
+
+
+def is_endless(stream: StreamConfig) -> bool:
+    """Return True if a stream's source has no end of its own, which only a plugin may know."""
+    return is_plugin_live(stream.source) if stream.kind == "plugin" else not stream.is_recorded
 
 
 def capture_policy(

@@ -251,9 +251,9 @@ class Speaker:
         files = tuple(pipeline.outcome.files_from(self._files_sent))
         self._files_sent += len(files)
         gallery = pipeline.gallery
-        shown = pipeline.titles() if gallery is not None else {}
+        stats = {s: portable_stats(one) for s, one in pipeline.stats().items()}
         return View(
-            stats={s: portable_stats(stats) for s, stats in pipeline.stats().items()},
+            stats=stats,
             reports=pipeline.reports(),
             depths=pipeline.depths(),
             stages=pipeline.stages(),
@@ -262,10 +262,8 @@ class Speaker:
             failures=tuple(pipeline.outcome.failures),
             files=files,
             ended=ended,
-            glances={stream: gallery.glance(stream) for stream in shown} if gallery else {},
-            seconds={stream: gallery.history(stream)[-_SECONDS_TOLD:] for stream in shown}
-            if gallery
-            else {},
+            glances={s: gallery.glance(s) for s in stats} if gallery else {},
+            seconds={s: gallery.history(s, _SECONDS_TOLD) for s in stats} if gallery else {},
         )
 
     def close(self, last: Callable[[], Word] | None) -> None:

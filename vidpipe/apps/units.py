@@ -169,6 +169,12 @@ class WorkerLoop(Protocol):
 class StreamPools(Protocol):
     """The pools of a stream's model, as far as the stream goes."""
 
+    def capacity_for(self, stream: str) -> int:
+        """Return how many frames the stream's pool takes at once."""
+
+    def sharers_of(self, stream: str) -> int:
+        """Return how many streams share the stream's pool, itself included."""
+
     def dismiss(self, stream: str) -> None:
         """Let go of what was the stream's own; its last frame has come back."""
 

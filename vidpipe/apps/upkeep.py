@@ -47,7 +47,7 @@ class ConfigSource:
     is_watched: bool = False
 
 
-class Run(Protocol):
+class Maintained(Protocol):
     """A run, as far as it is looked after."""
 
     @property
@@ -82,7 +82,7 @@ class Upkeep:
 
     def __init__(
         self,
-        run: Run,
+        run: Maintained,
         deployment: Deployment,
         source: ConfigSource | None,
         notice: ServiceNotice,

@@ -34,17 +34,15 @@ _BORDER_PX = 2
 
 @dataclass(slots=True)
 class _Face:
-    """What one tile shows.
+    """What one stream has shown.
 
     Attributes:
         shot: The newest picture, drawn or not.
         usual_s: Seconds between the last two.
-        drawn: What stands on the wall now: a picture's number, or the lines of a text.
     """
 
     shot: Shot | None = None
     usual_s: float = 0.0
-    drawn: object = None
 
 
 class WallScreen:
@@ -65,6 +63,10 @@ class WallScreen:
         self._faces: dict[str, _Face] = {}
         self._wall: Pixels = np.zeros((1, 1, 3), np.uint8)
         self._layout = Layout(())
+        self._arranged: object = None
+        """What the layout was made of."""
+        self._drawn: dict[str, object] = {}
+        """What stands in each tile now: a picture's number and badge, or the lines of a text."""
         self._spotlight: str | None = None
         self._visit = exhibition.gallery.visit(self._take)
 
@@ -105,12 +107,13 @@ class WallScreen:
 
     def _arrange(self, size_wh: tuple[int, int], titles: Mapping[str, str], now_s: float) -> None:
         """Follow the screen's size, the streams, their aspects, and the time of the page."""
-        layout = arrange(
-            [(stream, self._aspect(stream)) for stream in titles],
-            size_wh,
-            spotlight=self._spotlight,
-            page=0 if self._layout.pages == 1 else self._page(now_s),
-        )
+        aspects = [(stream, self._aspect(stream)) for stream in titles]
+        page = 0 if self._layout.pages == 1 else self._page(now_s)
+        arranged = (aspects, size_wh, self._spotlight, page)
+        if arranged == self._arranged:
+            return
+        self._arranged = arranged
+        layout = arrange(aspects, size_wh, spotlight=self._spotlight, page=page)
         is_new_size = self._wall.shape[:2] != (size_wh[1], size_wh[0])
         if layout == self._layout and not is_new_size:
             return
@@ -119,8 +122,7 @@ class WallScreen:
         with self._lock:
             for stream in self._faces.keys() - titles.keys():
                 del self._faces[stream]
-            for face in self._faces.values():
-                face.drawn = None
+        self._drawn.clear()
         self._visit.ask(
             {
                 tile.id: {
@@ -145,15 +147,15 @@ class WallScreen:
         condition = condition_of(
             report.state.value, age_s, is_frozen=report.is_frozen, usual_s=usual_s
         )
-        wanted: object = _lines(title, report, condition, self._last_picture(tile.id))
         badge = "" if age_s is None else _badge(condition, age_s)
-        if not condition.is_black and shot is not None:
+        wanted: object
+        if condition.is_black or shot is None:
+            wanted = _lines(title, report, condition, self._last_picture(tile.id))
+        else:
             wanted = (shot.seq, badge)
-        with self._lock:
-            face = self._faces.setdefault(tile.id, _Face())
-        if face.drawn == wanted:
+        if self._drawn.get(tile.id) == wanted:
             return
-        face.drawn = wanted
+        self._drawn[tile.id] = wanted
         room = self._wall[tile.y : tile.y + tile.height, tile.x : tile.x + tile.width]
         room[:] = 0
         if isinstance(wanted, list):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from vidpipe.apps.drafts import Draft
-from vidpipe.apps.pools import ModelPools
 from vidpipe.apps.sinks import overflow_of
 from vidpipe.apps.sourcing import LIVE_MAX_AGE_S
+from vidpipe.apps.units import StreamPools
 from vidpipe.scheduling.intake import DispatchPolicy
 from vidpipe.scheduling.lanes import LanePolicy
 from vidpipe.types import Overflow
@@ -21,12 +21,12 @@ _BESIDE_FRAMES = 2
 """Work of a stream beside its frames: one resumption, and its end."""
 
 
-def room_for(pools: ModelPools, stream: str) -> int:
+def room_for(pools: StreamPools, stream: str) -> int:
     """Return how many pieces of work of a stream there can be at once, whatever its window."""
     return pools.capacity_for(stream) + _IN_SINKS + _BESIDE_FRAMES
 
 
-def window_of(pools: ModelPools, stream: str) -> int:
+def window_of(pools: StreamPools, stream: str) -> int:
     """Return how many frames of a stream may be between dispatch and their last blocking sink."""
     requests, sharers = pools.capacity_for(stream), pools.sharers_of(stream)
     # A lone stream may fill the pool; of many each needs its share and a little more.

@@ -115,13 +115,9 @@ def _with_camera_ca(stream: MapNode, folder: Path) -> MapNode:
     """Return the stream with the certificates that its camera is trusted by."""
     connect = stream.get("connect")
     tls = connect.get("tls") if isinstance(connect, MapNode) else None
-    node = tls.get("ca") if isinstance(tls, MapNode) else None
-    if not isinstance(node, TextNode) or not node.text.strip() or node.is_null:
+    if not isinstance(connect, MapNode) or not isinstance(tls, MapNode):
         return stream
-    assert isinstance(connect, MapNode)
-    assert isinstance(tls, MapNode)
-    tls = tls.with_node("ca", replace(node, text=input_path(node.text, folder)))
-    return stream.with_node("connect", connect.with_node("tls", tls))
+    return stream.with_node("connect", connect.with_node("tls", _with_files(tls, folder)))
 
 
 def _with_tls_paths(stream: MapNode, folder: Path) -> MapNode:

@@ -30,7 +30,7 @@ from vidpipe.runtime.channel import Channel, ChannelClosedError
 from vidpipe.runtime.logs import trace_of
 from vidpipe.runtime.pace import Pace
 from vidpipe.runtime.supervisor import ThreadGroup
-from vidpipe.shots import Glance, Second, Shot, ShotSize, TakeShot, Wants
+from vidpipe.shots import SECONDS_KEPT, Glance, Second, Shot, ShotSize, TakeShot, Wants
 from vidpipe.types import FrameResult
 
 _MOST_STREAMS = 100_000
@@ -238,10 +238,10 @@ class LocalGallery:
         easel = self._easels.get(stream)
         return easel.history.glance() if easel is not None else None
 
-    def history(self, stream: str) -> list[Second]:
-        """Return the last minute, oldest first, without seconds in which no frame was answered."""
+    def history(self, stream: str, count: int = SECONDS_KEPT) -> list[Second]:
+        """Return the last so many seconds in which a frame was answered, oldest first."""
         easel = self._easels.get(stream)
-        return easel.history.seconds() if easel is not None else []
+        return easel.history.seconds(count) if easel is not None else []
 
     def replay(self, stream: str) -> list[Shot]:
         """Return the pictures of the last half minute that somebody saw, oldest first."""
@@ -250,7 +250,7 @@ class LocalGallery:
     def placard(self, size: ShotSize, lines: Sequence[str]) -> bytes:
         """Return a JPEG of that size: lines of text on black."""
         size_wh = (size.width, size.height)
-        return encode_placard(size_wh, lines, self.typesetter, quality=self.quality).jpeg
+        return encode_placard(size_wh, lines, self.typesetter, quality=self.quality)
 
     # ---- Inside --------------------------------------------------------------------------------
 

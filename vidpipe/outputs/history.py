@@ -11,13 +11,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from itertools import islice
 
 from vidpipe.interfaces import Clock
 from vidpipe.outputs.tile import counts_of
-from vidpipe.shots import Glance, Second
+from vidpipe.shots import SECONDS_KEPT, Glance, Second
 from vidpipe.types import FrameResult, Verdict
-
-SECONDS_KEPT = 60
 
 
 class History:
@@ -64,12 +63,13 @@ class History:
             return self._newest
 
     def seconds(self, count: int = SECONDS_KEPT) -> list[Second]:
-        """Return so many of the last seconds, oldest first, without those that saw no frame."""
+        """Return the last so many that saw a frame, oldest first, of the last minute."""
         with self._lock:
-            oldest = math.floor(self._wall_clock()) - count
+            oldest = math.floor(self._wall_clock()) - SECONDS_KEPT
+            skipped = max(0, len(self._seconds) - count)
             return [
                 Second(_utc(second), dict(counts))
-                for second, counts in self._seconds
+                for second, counts in islice(self._seconds, skipped, None)
                 if second > oldest
             ]
 

@@ -189,7 +189,7 @@ class _AppendedFile:
     def write(self, line: bytes) -> None:
         try:
             with _locked(self._descriptor, fcntl.LOCK_SH):
-                _write_all(self._descriptor, line)
+                write_all(self._descriptor, line)
         except OSError:
             self._mend()  # a full disk takes a part of the line: nobody shall read that
             raise
@@ -268,7 +268,7 @@ class _FinishedFile:
 
     def _flush(self) -> None:
         try:
-            _write_all(self._descriptor, self._buffer)
+            write_all(self._descriptor, self._buffer)
         except OSError:
             whole = self._size_bytes + self._buffer[: self._written()].rfind(b"\n") + 1
             os.ftruncate(self._descriptor, whole)
@@ -280,7 +280,7 @@ class _FinishedFile:
         return os.fstat(self._descriptor).st_size - self._size_bytes
 
 
-def _write_all(descriptor: int, content: bytes | bytearray) -> None:
+def write_all(descriptor: int, content: bytes | bytearray) -> None:
     """Write everything; one call of the system takes it all but on a full disk."""
     view = memoryview(content)
     while view:

@@ -8,6 +8,7 @@ space are handed in.
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Callable
@@ -66,6 +67,11 @@ def free_bytes(folder: Path) -> int:
         folder = folder.parent
     stats = os.statvfs(folder)
     return stats.f_bavail * stats.f_frsize
+
+
+def is_full(exc: OSError) -> bool:
+    """Tell whether something could not be written for want of room: the disk's, or the user's."""
+    return exc.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def _say_nothing(kind: EventKind, detail: str) -> None:

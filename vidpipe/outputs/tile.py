@@ -97,8 +97,8 @@ def encode_tile(
 
 def encode_placard(
     size_wh: tuple[int, int], lines: Sequence[str], typesetter: Typesetter, *, quality: int
-) -> Tile:
-    """Set lines of text on black, in the middle; what doesn't fit is elided or left out."""
+) -> bytes:
+    """Return a JPEG of text on black, in the middle; what doesn't fit is elided or left out."""
     width, height = size_wh
     paper = np.zeros((height, width), np.uint8)
     font = max(_SMALLEST_FONT_PX, min(_LARGEST_FONT_PX, min(size_wh) // 14))
@@ -111,7 +111,7 @@ def encode_placard(
         part = paper[top : top + mask.shape[0], left : left + mask.shape[1]]
         part[:] = mask[:, : part.shape[1]].astype(np.uint16) * _INK // 255
         top += line_px
-    return Tile(_jpeg(paper, quality), size_wh)
+    return _jpeg(paper, quality)
 
 
 def counts_of(labels: Sequence[str]) -> Mapping[str, int]:

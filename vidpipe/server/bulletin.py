@@ -46,9 +46,7 @@ class Bulletin:
         if now_s < self._due_s and signature == self._signature:
             return False
         self._signature, self._due_s = signature, now_s + PERIOD_S
-        pictures = self._shown.pictures
-        gallery = pictures.gallery if pictures else None
-        self.text = bulletin_text(self._recent.view(), gallery, now_s)
+        self.text = bulletin_text(self._recent.view(), self._shown.gallery, now_s)
         return True
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from loguru import logger
 
 from vidpipe.errors import UsageError
+from vidpipe.runtime.stamps import Stamp, stamp_of
 from vidpipe.server.validity import Validity, validity_of
 
 _SOON = timedelta(days=7)
@@ -26,8 +27,6 @@ _DAY_S = 86_400.0
 _CERT_MARK = b"-----BEGIN CERTIFICATE-----"
 _KEY_MARK = b"PRIVATE KEY-----"
 _MOST_BYTES = 1_000_000
-
-Stamp = tuple[tuple[int, ...] | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class Certificate:
         self._cert = cert
         self._key = key
         self._clock = clock
-        self._stamp = self._stamp_now()
+        self._stamps = self._stamps_now()
         self._loaded = _load(cert, key)
         self._said: str | None = None
         self._say_again_at = 0.0
@@ -81,9 +80,9 @@ class Certificate:
 
     def refresh(self) -> None:
         """Look at the files, and take up what is new; to be called now and then; never raises."""
-        stamp = self._stamp_now()
-        if stamp != self._stamp:
-            self._stamp = stamp
+        stamps = self._stamps_now()
+        if stamps != self._stamps:
+            self._stamps = stamps
             try:
                 self._take(_load(self._cert, self._key))
             except UsageError as exc:
@@ -103,8 +102,9 @@ class Certificate:
         self._said = None
         logger.info("server.tls: a new certificate is in force, good until {:%F}", until)
 
-    def _stamp_now(self) -> Stamp:
-        return tuple(_stamp_of(path) for path in (self._cert, self._key))
+    def _stamps_now(self) -> tuple[Stamp | None, Stamp | None]:
+        # of what links lead to: Let's Encrypt keeps its newest behind one
+        return stamp_of(self._cert), stamp_of(self._key)
 
     def _say_age(self) -> None:
         """Say, once a day, that it will be over soon, or that it is."""
@@ -183,11 +183,3 @@ def _fault_of(cert: Path, key: Path, exc: Exception, *, is_encrypted: bool) -> U
         return UsageError(f"server.tls.cert: {cert} is too weak for this system ({reason})")
     what = reason.replace("_", " ").lower() or type(exc).__name__
     return UsageError(f"server.tls: {cert} and {key} can't be used ({what})")
-
-
-def _stamp_of(path: Path) -> tuple[int, ...] | None:
-    try:
-        found = path.stat()  # through links: Let's Encrypt keeps its newest behind one
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -21,15 +21,18 @@ from vidpipe.runtime.durations import DurationMeter, Durations
 from vidpipe.runtime.executor import Executor, ExecutorFullError
 from vidpipe.runtime.logs import redact
 from vidpipe.server.bodies import FormError, file_of
-from vidpipe.server.detector import DetectError, DetectFault, Detector, DetectQuestion
+from vidpipe.server.detector import (
+    MOST_AT_ONCE,
+    TOO_MANY,
+    DetectError,
+    DetectFault,
+    Detector,
+    DetectQuestion,
+)
 from vidpipe.server.pages import Page
 from vidpipe.server.shown import Shown
 
 MOST_IMAGE_BYTES = 20_000_000
-MOST_AT_ONCE = 12
-"""Uploads under way, pictures that wait, and those that are looked at, together."""
-THREADS = 4
-"""So many are looked at at once; a picture of 50 megapixels takes 200 MB while it is decoded."""
 ANSWER_S = 10.0
 """How long an answer may take once the picture is here."""
 _GRACE_S = 2.0
@@ -109,7 +112,7 @@ async def _answer(
     model = request.query_params.get("model")
     confidence = _confidence(request.query_params.get("confidence"))
     if meter.busy >= MOST_AT_ONCE:
-        raise DetectError("too many pictures wait already", DetectFault.FULL)
+        raise DetectError(TOO_MANY, DetectFault.FULL)
     with meter.at_work():
         body = await request.body()
         try:
@@ -122,7 +125,7 @@ async def _answer(
             future = executor.submit(lambda: detector.detect(question))
             answer = await asyncio.wait_for(asyncio.wrap_future(future), ANSWER_S + _GRACE_S)
         except ExecutorFullError:
-            raise DetectError("too many pictures wait already", DetectFault.FULL) from None
+            raise DetectError(TOO_MANY, DetectFault.FULL) from None
         except TimeoutError:
             raise DetectError(f"no answer within {ANSWER_S:g} s", DetectFault.TIMEOUT) from None
         meter.record(time.monotonic() - began_at)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
 from vidpipe.errors import VidpipeError
+
+MOST_AT_ONCE = 12
+"""Uploads under way, pictures that wait, and those that are looked at, together."""
+THREADS = 4
+"""So many are looked at at once; a picture of 50 megapixels takes 200 MB while it is decoded."""
+TOO_MANY = "too many pictures wait already"
 
 
 class DetectFault(Enum):
@@ -67,3 +74,19 @@ class Detector(Protocol):
         Raises:
             DetectError: There is none; the fault says why.
         """
+
+
+def chosen_model(known: Collection[str], wanted: str | None) -> str:
+    """Return the name of the model that is meant: the wanted one, or the only one.
+
+    Raises:
+        DetectError: There is no such model, or the question doesn't say which.
+    """
+    if not known:
+        raise DetectError("no model is in use", DetectFault.NOT_READY)
+    if wanted is None and len(known) == 1:
+        return next(iter(known))
+    if wanted is not None and wanted in known:
+        return wanted
+    what = "say which model" if wanted is None else "there is no such model here"
+    raise DetectError(f"{what}: model is one of {', '.join(known)}", DetectFault.QUERY)

@@ -95,8 +95,7 @@ class Relay:
 
     def look(self) -> None:
         """Notice a gallery that was opened since; to be called now and then."""
-        pictures = self._shown.pictures
-        if self._gallery is not (pictures.gallery if pictures else None):
+        if self._gallery is not self._shown.gallery:
             self.change()
 
     def _follow(self) -> None:
@@ -109,8 +108,7 @@ class Relay:
                 sizes = wants.setdefault(stream, {})
                 sizes[wish.size] = max(wish.fps, sizes.get(wish.size, 0.0))
         self._by_want = by_want
-        pictures = self._shown.pictures
-        gallery = pictures.gallery if pictures else None
+        gallery = self._shown.gallery
         if gallery is not self._gallery:
             if self._visit is not None:
                 self._visit.close()

@@ -33,8 +33,8 @@ from vidpipe.server.certificate import Certificate
 from vidpipe.server.commands import command_pages
 from vidpipe.server.connection import BoundedConnection
 from vidpipe.server.control import Control
-from vidpipe.server.detect import MOST_AT_ONCE, THREADS, DetectMeter, detect_pages
-from vidpipe.server.detector import Detector
+from vidpipe.server.detect import DetectMeter, detect_pages
+from vidpipe.server.detector import MOST_AT_ONCE, THREADS, Detector
 from vidpipe.server.handshake import encrypted_by
 from vidpipe.server.health import health_pages
 from vidpipe.server.listening import listen
@@ -49,6 +49,7 @@ from vidpipe.server.sessions import Sessions
 from vidpipe.server.shown import Show, Shown
 from vidpipe.server.streams import stream_pages
 from vidpipe.server.wall import wall_sockets
+from vidpipe.server.wallwords import MOST_BYTES
 from vidpipe.server.websocket import BoundedSocket
 from vidpipe.shots import Exhibition
 from vidpipe.telemetry.overview import Overview
@@ -58,8 +59,6 @@ _SAMPLE_S = 1.0
 _STOP_S = 1.0
 _IDLE_S = 5
 _HEAD_BYTES = 16_384
-_SOCKET_BYTES = 65_536
-"""The largest message that a page sends."""
 _PING_S = 20.0
 _MOST_COMMANDS = 4
 _SHORT_TOKEN = 12
@@ -143,7 +142,7 @@ class HttpServer:
                 app,
                 http=BoundedConnection if certificate is None else encrypted_by(certificate),
                 ws=BoundedSocket,
-                ws_max_size=_SOCKET_BYTES,
+                ws_max_size=MOST_BYTES,
                 ws_ping_interval=_PING_S,
                 ws_ping_timeout=_PING_S,
                 ws_per_message_deflate=False,  # pictures are packed already

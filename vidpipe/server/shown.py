@@ -7,7 +7,7 @@ from typing import Protocol
 
 from vidpipe.server.control import Control
 from vidpipe.server.detector import Detector
-from vidpipe.shots import Exhibition
+from vidpipe.shots import Exhibition, Gallery
 from vidpipe.telemetry.overview import Overview
 
 
@@ -28,6 +28,12 @@ class Shown:
     control: Control | None = None
     detector: Detector | None = None
     pictures: Exhibition | None = None
+
+    @property
+    def gallery(self) -> Gallery | None:
+        """Where the pictures come from."""
+        pictures = self.pictures
+        return pictures.gallery if pictures else None
 
 
 class Show(Protocol):

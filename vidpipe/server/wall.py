@@ -23,6 +23,7 @@ from vidpipe.server.access import Role
 from vidpipe.server.bulletin import Bulletin, server_time
 from vidpipe.server.drafting import Drafting
 from vidpipe.server.pages import SocketPage
+from vidpipe.server.rates import Buckets, Rate
 from vidpipe.server.relay import Parcel, Relay, Subscription
 from vidpipe.server.shown import Shown
 from vidpipe.server.viewer import Outbasket
@@ -52,9 +53,8 @@ _ACK = b'{"type":"ack",'
 """How a browser writes the word that comes most."""
 _TICK_S = 0.25
 _CLOSE_S = 1.0
-_WORDS_A_SECOND = 40.0
-"""Messages other than acknowledgements that a page may send, on average."""
-_WORDS_AT_ONCE = 200.0
+_WORDS = Rate(burst=200, per_s=40)
+"""Messages other than acknowledgements that a page may send."""
 
 
 class Hall:
@@ -114,8 +114,7 @@ class WallPage:
         self._line.listen(self._take_ack, self._pump)
         self._subscription: Subscription = hall.relay.subscribe(self._take)
         self._ending: asyncio.Future[tuple[int, str]] = asyncio.get_running_loop().create_future()
-        self._words_left = _WORDS_AT_ONCE
-        self._words_at_s = time.monotonic()
+        self._words = Buckets(_WORDS)
         self._exhibition: Exhibition | None = None
         self._has_bulletin = False
 
@@ -215,8 +214,8 @@ class WallPage:
             BadMessageError: It can't be understood, or there is too much of it.
         """
         word = word_from_text(text)
-        if not isinstance(word, Ack):
-            self._count_word()
+        if not isinstance(word, Ack) and self._words.take(""):
+            raise BadMessageError("too many messages")
         match word:
             case Ack():
                 self._settle(word)
@@ -228,8 +227,8 @@ class WallPage:
             case HistoryQuestion():
                 self._basket.put_text("history", lambda: self._history_text(word.stream))
             case ReplayQuestion():
-                pictures = self._hall.shown.pictures
-                shots = pictures.gallery.replay(word.stream) if pictures else ()
+                gallery = self._hall.shown.gallery
+                shots = gallery.replay(word.stream) if gallery else ()
                 self._basket.put_replay(word.stream, shots)
         self._pump()
 
@@ -238,16 +237,8 @@ class WallPage:
         self._pump()
 
     def _history_text(self, stream: str) -> str:
-        pictures = self._hall.shown.pictures
-        return history_text(stream, pictures.gallery.history(stream) if pictures else ())
-
-    def _count_word(self) -> None:
-        now_s = time.monotonic()
-        gained = (now_s - self._words_at_s) * _WORDS_A_SECOND
-        self._words_left = min(_WORDS_AT_ONCE, self._words_left + gained) - 1
-        self._words_at_s = now_s
-        if self._words_left < 0:
-            raise BadMessageError("too many messages")
+        gallery = self._hall.shown.gallery
+        return history_text(stream, gallery.history(stream) if gallery else ())
 
     def _end(self, code: int, reason: str) -> None:
         if not self._ending.done():

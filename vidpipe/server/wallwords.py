@@ -12,6 +12,7 @@ import re
 import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeAlias
 
 from vidpipe.shots import LARGEST_SIDE_PX, Second, Shot, ShotSize
@@ -145,9 +146,9 @@ def encoded(document: Mapping[str, Any]) -> str:
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
 
-def iso(time: Any) -> str:
+def iso(time: datetime) -> str:
     """Return an aware UTC time as text, in milliseconds."""
-    return str(time.isoformat(timespec="milliseconds")).replace("+00:00", "Z")
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _stepped(length: float) -> int:

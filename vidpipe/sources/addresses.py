@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,21 +51,19 @@ def open_file(
     """
     limits = limits or VideoLimits()
     require_file(path)
-    try:
-        if path.is_file():
-            container = connect_file(path)
-        else:  # the other end of a pipe may never come
-            container = call_with_deadline(
-                lambda: connect_file(path), limits.open_timeout_s, "vp-open", release
-            )
-    except TimeoutError:
-        raise SourceError(
-            f"{shown(path)}: nothing came within {limits.open_timeout_s:g} s", SourceCause.TIMEOUT
-        ) from None
-    except LibraryError as exc:
-        raise file_error(path, exc, exc.reason) from None
-    except OSError as exc:
-        raise file_error(path, exc) from None
+    with _in_plain_words(path):
+        try:
+            if path.is_file():
+                container = _container_of(path)
+            else:  # the other end of a pipe may never come
+                container = call_with_deadline(
+                    lambda: _container_of(path), limits.open_timeout_s, "vp-open", release
+                )
+        except TimeoutError:
+            raise SourceError(
+                f"{shown(path)}: nothing came within {limits.open_timeout_s:g} s",
+                SourceCause.TIMEOUT,
+            ) from None
     return prepare(
         container,
         Place(shown(path), SourceKind.FILE, is_live=is_live, path=path, is_local=True),
@@ -136,6 +136,28 @@ def connect_network(url: str, limits: VideoLimits) -> tuple[Any, str]:
 
 def connect_file(path: Path) -> Any:
     """Return a file's open container; PyAV's types stay in ``video``.
+
+    Raises:
+        SourceError: As ``open_file``.
+    """
+    require_file(path)
+    with _in_plain_words(path):
+        return _container_of(path)
+
+
+@contextmanager
+def _in_plain_words(path: Path) -> Iterator[None]:
+    """Say of a file that can't be opened what is wrong with it."""
+    try:
+        yield
+    except LibraryError as exc:
+        raise file_error(path, exc, exc.reason) from None
+    except OSError as exc:
+        raise file_error(path, exc) from None
+
+
+def _container_of(path: Path) -> Any:
+    """Return a file's open container.
 
     Raises:
         LibraryError: It can't be opened.

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from vidpipe.sources.addresses import connect_file
-from vidpipe.sources.container import LibraryError
 from vidpipe.sources.declared import Place, choose_stream, info_of, promise_of
-from vidpipe.sources.files import file_error, require_file, shown
+from vidpipe.sources.files import shown
 from vidpipe.types import SourceInfo, SourceKind
 
 
@@ -17,17 +16,12 @@ def read_header(path: Path) -> SourceInfo:
     Raises:
         SourceError: It can't be opened, or has no video.
     """
-    require_file(path)
-    try:
-        container = connect_file(path)
-    except LibraryError as exc:
-        raise file_error(path, exc, exc.reason) from None
-    except OSError as exc:
-        raise file_error(path, exc) from None
+    container = connect_file(path)
     try:
         stream = choose_stream(container, shown(path))
         place = Place(shown(path), SourceKind.FILE, is_live=False, path=path, is_local=True)
-        return info_of(container, stream, place, promise_of(container, stream, path))
+        # Whether it is cut off is nothing that its header says.
+        return info_of(container, stream, place, promise_of(container, stream, None))
     finally:
         container.close()
 

@@ -11,7 +11,7 @@ import av.error
 from av.video.codeccontext import VideoCodecContext
 
 from vidpipe.errors import SourceCause, SourceError
-from vidpipe.sources.imagesize import ImageHead, image_head, image_kind
+from vidpipe.sources.imagesize import ImageKind, image_kind, image_size_wh
 from vidpipe.sources.planes import picture_of
 from vidpipe.sources.truncation import is_image_cut
 from vidpipe.types import Picture
@@ -42,21 +42,20 @@ def decode_image(data: bytes, most_pixels: int = MOST_PIXELS) -> Picture:
     if kind is None:
         raise ImageKindError("this is no JPEG, PNG, WebP or BMP file", SourceCause.FORMAT)
     try:
-        head = image_head(data, kind)
+        width, height = image_size_wh(data, kind)
     except ValueError as exc:
         raise SourceError(f"the image is damaged: {exc}", SourceCause.FORMAT) from None
-    width, height = head.size_wh
     if width * height > most_pixels:
         raise ImageSizeError(
             f"the image has {width}x{height} pixels, more than {most_pixels}", SourceCause.FORMAT
         )
     if is_image_cut(data):
         raise SourceError("the image is cut off", SourceCause.INCOMPLETE)
-    return _decoded(data, head, most_pixels)
+    return _decoded(data, kind, most_pixels)
 
 
-def _decoded(data: bytes, head: ImageHead, most_pixels: int) -> Picture:
-    context = av.CodecContext.create(head.kind.value, "r")
+def _decoded(data: bytes, kind: ImageKind, most_pixels: int) -> Picture:
+    context = av.CodecContext.create(kind.value, "r")
     assert isinstance(context, VideoCodecContext)
     context.thread_count = 1
     # A file may hold another picture than it says. The decoder counts what it adds at the edges.

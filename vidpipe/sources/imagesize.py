@@ -7,7 +7,6 @@ addresses to open: so both are looked at before any decoder is.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from enum import StrEnum
 
 _PNG, _BMP = b"\x89PNG\r\n\x1a\n", b"BM"
@@ -27,19 +26,6 @@ class ImageKind(StrEnum):
     BMP = "bmp"
 
 
-@dataclass(frozen=True, slots=True)
-class ImageHead:
-    """What the first bytes of a file say.
-
-    Attributes:
-        kind: What it is.
-        size_wh: In pixels, as it is stored.
-    """
-
-    kind: ImageKind
-    size_wh: tuple[int, int]
-
-
 def image_kind(data: bytes) -> ImageKind | None:
     """Return what a file is, or None if it is nothing of that."""
     if data.startswith(b"\xff\xd8\xff"):
@@ -51,8 +37,8 @@ def image_kind(data: bytes) -> ImageKind | None:
     return ImageKind.BMP if data.startswith(_BMP) else None
 
 
-def image_head(data: bytes, kind: ImageKind) -> ImageHead:
-    """Return a file's size.
+def image_size_wh(data: bytes, kind: ImageKind) -> tuple[int, int]:
+    """Return a file's size in pixels, as it is stored.
 
     Raises:
         ValueError: It breaks off before it says its size, or says none.
@@ -69,7 +55,7 @@ def image_head(data: bytes, kind: ImageKind) -> ImageHead:
         raise ValueError("it breaks off before it says its size") from None
     if width <= 0 or height <= 0:
         raise ValueError(f"it says that it is {width}x{height} pixels")
-    return ImageHead(kind, (width, height))
+    return width, height
 
 
 def _jpeg_wh(data: bytes) -> tuple[int, int]:

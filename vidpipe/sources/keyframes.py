@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from vidpipe.errors import SourceCause, SourceError
 from vidpipe.sources.addresses import connect_file
 from vidpipe.sources.completeness import Tally, loss
-from vidpipe.sources.container import LibraryError, reason_of
+from vidpipe.sources.container import reason_of
 from vidpipe.sources.declared import choose_stream, promise_of
-from vidpipe.sources.files import file_error, require_file, shown
+from vidpipe.sources.files import shown
 from vidpipe.sources.spans import Span
 
 _CONTAINERS = ("mov,", "matroska,")
@@ -89,13 +89,7 @@ def find_key_frames(path: Path, *, least_s: float = 0.0) -> KeyFrames:
     Raises:
         SourceError: It can't be opened, or has no video; or reading it failed.
     """
-    require_file(path)
-    try:
-        container = connect_file(path)
-    except LibraryError as exc:
-        raise file_error(path, exc, exc.reason) from None
-    except OSError as exc:
-        raise file_error(path, exc) from None
+    container = connect_file(path)
     try:
         stream = choose_stream(container, shown(path))
         reason = _refusal(container, stream)

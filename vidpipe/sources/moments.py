@@ -17,7 +17,6 @@ import av
 
 from vidpipe.errors import SourceError
 from vidpipe.sources.addresses import connect_file, open_file
-from vidpipe.sources.container import LibraryError
 from vidpipe.sources.declared import RAW_FORMATS, choose_stream
 from vidpipe.sources.files import shown
 from vidpipe.sources.planes import picture_of
@@ -81,7 +80,7 @@ def _sought(
     """Yield what is found by its time."""
     try:
         container = connect_file(path)
-    except (LibraryError, OSError):
+    except SourceError:
         return  # said in plain words by who reads it from its beginning
     try:
         if container.format.name in RAW_FORMATS:

@@ -101,19 +101,14 @@ def arrange(
         return Layout(())
     room, least = _Area(0, 0, width, height), readable_width * readable_width * 9 / 16
     chosen = next((one for one in sane if one[0] == spotlight), None)
-    if chosen is None or len(sane) == 1:
-        pages = _paged(sane, room, gap, least)
-        page = min(max(page, 0), len(pages) - 1)
-        return Layout(_tiles(pages[page], room, gap, least), page, len(pages))
-    rest = [one for one in sane if one[0] != spotlight]
-    stage, strip = _split(chosen, rest, room, gap, least)
-    pages = _paged(rest, strip, gap, least)
+    large: tuple[Tile, ...] = ()
+    if chosen is not None and len(sane) > 1:
+        sane = [one for one in sane if one[0] != spotlight]
+        stage, room = _split(chosen, sane, room, gap, least)
+        large = _tiles([chosen], stage, gap, least)
+    pages = _paged(sane, room, gap, least)
     page = min(max(page, 0), len(pages) - 1)
-    return Layout(
-        _tiles([chosen], stage, gap, least) + _tiles(pages[page], strip, gap, least),
-        page,
-        len(pages),
-    )
+    return Layout(large + _tiles(pages[page], room, gap, least), page, len(pages))
 
 
 def _sane(aspect: float) -> float:
@@ -131,12 +126,12 @@ def _paged(
     """Return the streams of each page: as few pages as are readable, filled evenly."""
     count = len(streams)
     first = _most_readable(streams, room, gap, least_area)
-    for pages in range(math.ceil(count / first), count + 1):
+    for pages in range(math.ceil(count / first), count):
         each = math.ceil(count / pages)
         parts = [streams[start : start + each] for start in range(0, count, each)]
-        if each == 1 or all(_best(part, room, gap)[0] >= least_area for part in parts):
+        if all(_best(part, room, gap)[0] >= least_area for part in parts):
             return parts
-    return [streams]
+    return [[one] for one in streams]
 
 
 def _most_readable(streams: Sequence[Aspect], room: _Area, gap: int, least_area: float) -> int:

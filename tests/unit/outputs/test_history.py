@@ -44,6 +44,18 @@ def test_it_never_holds_more_than_a_minute(clock: FakeClock) -> None:
     assert one.seconds() == []
 
 
+def test_the_last_few_seconds_are_those_that_saw_a_frame(clock: FakeClock) -> None:
+    one = history(clock)
+    for persons in (1, 2, 3):
+        one.note(at(clock, persons))
+        clock.advance(10)
+    assert [second.counts for second in one.seconds(2)] == [{"person": 2}, {"person": 3}]
+    assert one.seconds(2) == one.seconds()[-2:]
+    assert one.seconds(100) == one.seconds()
+    clock.advance(45)
+    assert [second.counts for second in one.seconds(2)] == [{"person": 3}]
+
+
 def test_a_clock_that_is_set_back_begins_a_new_minute(clock: FakeClock) -> None:
     set_back_s = 0.0
     one = History(clock, lambda: EPOCH_S + clock() - set_back_s)

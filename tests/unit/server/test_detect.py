@@ -15,7 +15,7 @@ from tests.servers import TOKENS, served
 from tests.threads import running, wait_until
 from tests.web import Reply, ask, connected, read_all
 from vidpipe.server import detect as module
-from vidpipe.server.detector import DetectError, DetectFault, DetectQuestion
+from vidpipe.server.detector import MOST_AT_ONCE, THREADS, DetectError, DetectFault, DetectQuestion
 
 
 class FakeDetector:
@@ -165,12 +165,12 @@ def test_of_too_many_the_next_is_refused_before_its_picture_is_taken_in(
 ) -> None:
     detector.may_answer.clear()
     replies: list[Reply] = []
-    with running(*[lambda: replies.append(bring(url))] * module.MOST_AT_ONCE):
+    with running(*[lambda: replies.append(bring(url))] * MOST_AT_ONCE):
         wait_until(
-            lambda: f"vidpipe_detect_busy {module.MOST_AT_ONCE}.0" in ask(f"{url}/metrics").text,
+            lambda: f"vidpipe_detect_busy {MOST_AT_ONCE}.0" in ask(f"{url}/metrics").text,
             "all are under way",
         )
-        assert len(detector.asked) == module.THREADS
+        assert len(detector.asked) == THREADS
         refusal = bring(url)
         assert refusal.status == 429
         assert refusal.headers["retry-after"]
@@ -179,7 +179,7 @@ def test_of_too_many_the_next_is_refused_before_its_picture_is_taken_in(
             client.sendall(head)  # and no picture
             assert client.recv(100).startswith(b"HTTP/1.1 429 ")
         detector.may_answer.set()
-    assert [reply.status for reply in replies] == [200] * module.MOST_AT_ONCE
+    assert [reply.status for reply in replies] == [200] * MOST_AT_ONCE
 
 
 def test_what_takes_too_long_is_not_waited_for(

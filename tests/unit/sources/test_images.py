@@ -14,7 +14,7 @@ from PIL import Image
 from tests.clips import scene_bgr
 from vidpipe.errors import SourceError
 from vidpipe.sources.images import ImageKindError, ImageSizeError, decode_image
-from vidpipe.sources.imagesize import ImageKind, image_head, image_kind
+from vidpipe.sources.imagesize import ImageKind, image_kind, image_size_wh
 from vidpipe.sources.opening import SourceSpec, open_reader
 from vidpipe.types import Picture, SourceKind
 
@@ -107,7 +107,7 @@ def test_its_size_is_known_before_it_is_decoded(kind: str, size_wh: tuple[int, i
         data = encoded(kind, size_wh, **options)
         found = image_kind(data)
         assert found is not None
-        assert image_head(data, found).size_wh == size_wh
+        assert image_size_wh(data, found) == size_wh
         with pytest.raises(ImageSizeError):
             decode_image(data, most_pixels=size_wh[0] * size_wh[1] - 1)
         assert decode_image(data, most_pixels=size_wh[0] * size_wh[1]).size_wh == size_wh
@@ -128,7 +128,7 @@ def test_a_bomb_that_says_that_it_is_small_is_not_decoded_either() -> None:
     large = encoded("WEBP", (3000, 2000))
     body = b"VP8X" + struct.pack("<I", 10) + bytes(4) + bytes(3) + bytes(3) + large[12:]
     data = b"RIFF" + struct.pack("<I", len(body) + 4) + b"WEBP" + body
-    assert image_head(data, ImageKind.WEBP).size_wh == (1, 1)
+    assert image_size_wh(data, ImageKind.WEBP) == (1, 1)
     with pytest.raises(SourceError):
         decode_image(data, most_pixels=100_000)
 

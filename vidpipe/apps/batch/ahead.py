@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from loguru import logger
 
 from vidpipe.apps.batch.discover import InputFile
-from vidpipe.apps.batch.ledger import Ledger
+from vidpipe.apps.batch.ledger import Ledger, LedgerError
 from vidpipe.apps.batch.prepare import Prepared
-from vidpipe.errors import VidpipeError
 from vidpipe.runtime.channel import Channel, ChannelClosedError
 from vidpipe.runtime.logs import trace_of
 from vidpipe.runtime.supervisor import ThreadGroup
@@ -31,14 +30,8 @@ class Unprepared:
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """Preparing can't go on: the ledger, or the output folder, can't be written."""
-
-    error: VidpipeError
-
-
-Answer = list[Prepared | Unprepared] | Broken
+Answer = list[Prepared | Unprepared] | LedgerError
+"""A group, or why preparing can't go on."""
 
 
 class Ahead:
@@ -93,16 +86,16 @@ class Ahead:
                 return [self._prepared(group[0])]
             with self._ledger.together():
                 return [self._prepared(file) for file in group]
-        except VidpipeError as exc:
-            return Broken(exc)
+        except LedgerError as exc:
+            return exc
 
     def _prepared(self, file: InputFile) -> Prepared | Unprepared:
         try:
             return self._prepare(file)
         except OSError as exc:
             return Unprepared(file, f"{shown(file.path)} can't be read: {exc.strerror or exc}")
-        except VidpipeError:
-            raise  # the ledger: nothing can go on
+        except LedgerError:
+            raise  # nothing can go on
         except Exception as exc:  # noqa: BLE001 - the boundary of a stage: one input fails
             logger.error("{}: {}", shown(file.path), trace_of(exc))
             return Unprepared(file, f"{shown(file.path)}: {type(exc).__name__}: {exc}")

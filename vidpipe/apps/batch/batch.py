@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -16,7 +15,7 @@ from loguru import logger
 from rich.console import Console
 
 from vidpipe.apps.batch.ahead import Ahead
-from vidpipe.apps.batch.budget import chosen_jobs, cores, free_memory_bytes
+from vidpipe.apps.batch.budget import chosen_jobs, free_memory_bytes
 from vidpipe.apps.batch.claims import require_free_names
 from vidpipe.apps.batch.converting import Convert, Converter
 from vidpipe.apps.batch.discover import Discovery, discover
@@ -30,17 +29,13 @@ from vidpipe.apps.batch.endings import (
 from vidpipe.apps.batch.flights import Flights
 from vidpipe.apps.batch.folder import OutputFolder, locked
 from vidpipe.apps.batch.formats.registry import (
+    VIDEO,
     Format,
     chosen_formats,
     convert_file,
     convert_run,
 )
-from vidpipe.apps.batch.formats.results import (
-    FileOutcome,
-    FileState,
-    RunSummary,
-    Skipped,
-)
+from vidpipe.apps.batch.formats.results import FileOutcome, FileState, RunSummary
 from vidpipe.apps.batch.ledger import Ledger, LedgerError
 from vidpipe.apps.batch.outage import Outage
 from vidpipe.apps.batch.outcomes import Outcomes
@@ -64,14 +59,14 @@ from vidpipe.apps.display import stderr_for
 from vidpipe.apps.engine import Engine
 from vidpipe.apps.signals import StopSignals
 from vidpipe.errors import UsageError
+from vidpipe.inference.overrides import usable_cores
+from vidpipe.outputs.storage import free_bytes
 from vidpipe.runtime.logs import Logging
 from vidpipe.runtime.supervisor import take_short_turns
 from vidpipe.version import __version__
 
 _NICE = 10
 _CAPTURES = "vidpipe.sources.capture"
-_ALWAYS = ("jsonl",)
-_VIDEO = "video"
 
 
 def run_batch(
@@ -157,9 +152,9 @@ class _Batch:
 
     def run(self, signals: StopSignals, formats: Sequence[Format], *, saves_video: bool) -> _Ending:
         started_at, began_s = datetime.now(UTC), time.monotonic()
-        core_count = cores()
+        core_count = usable_cores()
         ahead_of = survey(self.found.files)
-        free = shutil.disk_usage(self.folder.root).free
+        free = free_bytes(self.folder.root)
         done = set() if self.request.is_fresh else self.ledger.done_with(self.setup.settings)
         forecast = ahead_of.forecast(self.request.save, done, self.request.sampling)
         rate_fps = self.ledger.last_rate_fps()
@@ -232,7 +227,7 @@ class _Batch:
             files=[outcomes.files[file.stem] for file in self.found.files],
             started_at=started_at,
             took_s=took_s,
-            skipped=[Skipped(one.name, one.reason) for one in self.found.skipped],
+            skipped=self.found.skipped,
             frames_inferred=frames,
             is_complete=stop is None,
             settings=about,
@@ -344,9 +339,8 @@ class _Batch:
 
 def _formats(request: BatchRequest) -> tuple[Sequence[Format], bool]:
     """Return the conversions, and whether videos are written; the summary always is."""
-    names = [name.strip().lower() for name in request.save]
-    others = [name for name in names if name not in (*_ALWAYS, _VIDEO)]
-    return chosen_formats([*others, "summary"]), _VIDEO in names
+    saves_video = VIDEO in (name.strip().lower() for name in request.save)
+    return chosen_formats([*request.save, "summary"]), saves_video
 
 
 def _stop_engine(engine: Engine, timeout_s: float) -> None:
@@ -371,6 +365,5 @@ def _exit_code(
         return 3 if engine.lost else 130
     if stop is not None and stop.cause is not StopCause.TIME:
         return 1
-    has_failed = any(file.state is FileState.FAILED for file in summary.files)
-    has_failed = has_failed or any("didn't answer" in file.reason for file in summary.files)
+    has_failed = any(file.state is FileState.FAILED or file.failed_frames for file in summary.files)
     return 1 if has_failed or unconverted else 0

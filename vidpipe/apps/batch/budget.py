@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 _FRAMES_A_UNIT = 32
@@ -16,11 +15,6 @@ _USED = Path("/sys/fs/cgroup/memory.current")
 _USE = Path("/sys/fs/cgroup/memory.stat")
 _CACHES = ("inactive_file", "active_file")
 """What has been read of files counts as used there, and is given back as soon as it is needed."""
-
-
-def cores() -> int:
-    """Return the cores that this process may use: a container's share, not the machine's."""
-    return len(os.sched_getaffinity(0))
 
 
 def chosen_jobs(core_count: int, largest_wh: tuple[int, int] | None, free_bytes: int | None) -> int:

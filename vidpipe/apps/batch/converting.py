@@ -9,7 +9,7 @@ from loguru import logger
 
 from vidpipe.apps.batch.formats.results import ResultFile
 from vidpipe.errors import VidpipeError
-from vidpipe.runtime.channel import Channel, ChannelClosedError
+from vidpipe.runtime.channel import Channel
 from vidpipe.runtime.logs import trace_of
 from vidpipe.runtime.supervisor import ThreadGroup
 
@@ -70,11 +70,8 @@ class Converter:
         self._attempt("the run as a whole", step)
 
     def _run(self) -> None:
-        try:
-            while True:
-                self._convert(self._results.get())
-        except ChannelClosedError:
-            return
+        for result in self._results:
+            self._convert(result)
 
     def _convert(self, result: ResultFile) -> None:
         self._at_work.add(result.stem)

@@ -21,7 +21,7 @@ from vidpipe.runtime.logs import redact
 from vidpipe.sources.files import shown
 
 STATE_FOLDER = ".vidpipe"
-"""In an output folder: what a run keeps for the next one."""
+"""In an output folder: what a run keeps for the next one, and conversions from file to file."""
 
 LEDGER_NAME = "ledger.sqlite"
 _PATTERN = frozenset("*?[")
@@ -49,8 +49,8 @@ class PassedOver:
     """Something among the inputs that is none, and why.
 
     Attributes:
-        name: Its name.
-        reason: Why it is passed over.
+        name: Its path relative to what was given.
+        reason: Why it is passed over: another kind of file, for instance.
         is_fault: There may be inputs in it: nobody knows.
     """
 

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vidpipe.outputs.naming import make_folder, sync_folder
+from vidpipe.apps.batch.formats.finishing import replaced
+from vidpipe.outputs.naming import sync_folder
 
 _LONGEST_NAME = 240
 """Bytes: file systems take 255, and a temporary name is longer."""
@@ -27,12 +28,7 @@ def write_failure(path: Path, about: Mapping[str, Any]) -> None:
     if len(os.fsencode(path.name)) > _LONGEST_NAME:
         digest = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:_DIGEST]
         path = path.with_name(f"{path.name[:_KEPT]}-{digest}.json")
-    make_folder(path.parent)
-    temporary = path.with_name(f"{path.name}.partial")
     text = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
-    with temporary.open("wb") as file:
+    with replaced(path, path.with_name(f"{path.name}.partial")) as file:
         file.write(text.encode("utf-8", "backslashreplace"))
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
     sync_folder(path.parent)

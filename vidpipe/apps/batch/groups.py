@@ -5,22 +5,20 @@ A group's result is written picture by picture; the ledger is told of all of the
 
 from __future__ import annotations
 
-import errno
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
 from vidpipe.apps.batch.discover import InputFile
+from vidpipe.apps.batch.formats.finishing import replaced
 from vidpipe.apps.batch.kinds import Kind
 from vidpipe.errors import SinkError
 from vidpipe.outputs.lines import line_from_result
-from vidpipe.outputs.naming import make_folder
+from vidpipe.outputs.storage import is_full
 from vidpipe.types import FrameResult, Verdict
 
 PICTURES_A_GROUP = 64
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def grouped(files: Sequence[InputFile]) -> Iterator[list[InputFile]]:
@@ -73,9 +71,12 @@ class PictureSink:
         target = self._targets[number]
         frame = replace(result.frame, stream=target.stem, number=0)
         try:
-            _write_whole(target.path, line_from_result(replace(result, frame=frame)))
+            line = line_from_result(replace(result, frame=frame))
+            temporary = target.path.with_name(f"{target.path.name}.partial")
+            with replaced(target.path, temporary) as file:
+                file.write(line)
         except OSError as exc:
-            self.is_full = exc.errno in _FULL
+            self.is_full = is_full(exc)
             self.error = f"{target.path} can't be written: {exc.strerror or exc}"
             raise SinkError(self.error) from exc
         self.failed[number] = result.verdict is Verdict.FAILED
@@ -83,13 +84,3 @@ class PictureSink:
     def close(self) -> list[str]:
         """Nothing is open between two pictures."""
         return []
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    make_folder(path.parent)
-    temporary = path.with_name(f"{path.name}.partial")
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import PurePath
+from pathlib import PurePath, PurePosixPath
 
 
 class Kind(StrEnum):
@@ -27,6 +27,11 @@ VIDEO_SUFFIXES = frozenset(
 PICTURE_SUFFIXES = frozenset(
     {".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm", ".jp2"}
 )
+
+
+def is_picture(stem: str) -> bool:
+    """Tell whether an input of this name is a picture."""
+    return kind_of(PurePosixPath(stem)) is Kind.PICTURE
 
 
 def kind_of(path: PurePath) -> Kind | None:

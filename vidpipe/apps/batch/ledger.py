@@ -24,7 +24,7 @@ from vidpipe.apps.batch.identity import Identity
 from vidpipe.apps.batch.plan import Unit, unit_from_document
 from vidpipe.errors import VidpipeError
 
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
 CREATE TABLE runs (
     id INTEGER PRIMARY KEY, started_at TEXT NOT NULL, ended_at TEXT, ending TEXT,
@@ -37,7 +37,8 @@ CREATE TABLE files (
 CREATE TABLE units (
     file INTEGER NOT NULL REFERENCES files ON DELETE CASCADE, number INTEGER NOT NULL,
     plan TEXT NOT NULL, state TEXT NOT NULL, lines INTEGER NOT NULL DEFAULT 0,
-    size_bytes INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (file, number)) WITHOUT ROWID;
+    size_bytes INTEGER NOT NULL DEFAULT 0, failed INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (file, number)) WITHOUT ROWID;
 """
 
 
@@ -66,7 +67,6 @@ class FileRow:
 
     Attributes:
         id: The ledger's number for it.
-        stem: Its name.
         identity: The content that was analysed.
         settings: With what.
         state: How far it is.
@@ -75,7 +75,6 @@ class FileRow:
     """
 
     id: int
-    stem: str
     identity: Identity
     settings: Mapping[str, Any]
     state: State
@@ -85,12 +84,21 @@ class FileRow:
 
 @dataclass(frozen=True, slots=True)
 class UnitRow:
-    """A unit, as the ledger knows it; lines and bytes once it is done."""
+    """A unit, as the ledger knows it.
+
+    Attributes:
+        unit: What it is.
+        state: How far it is.
+        lines: How many lines it has, once it is done.
+        size_bytes: Their length, likewise.
+        failed: How many of them tell of a frame that the model didn't answer, likewise.
+    """
 
     unit: Unit
     state: State
     lines: int = 0
     size_bytes: int = 0
+    failed: int = 0
 
 
 class Ledger:
@@ -173,7 +181,7 @@ class Ledger:
         number, size, mtime, digest, is_full, settings, state, reason, outcome = row
         identity = Identity(size, mtime, digest, bool(is_full))
         return FileRow(
-            number, stem, identity, json.loads(settings), State(state), reason, json.loads(outcome)
+            number, identity, json.loads(settings), State(state), reason, json.loads(outcome)
         )
 
     def inputs(self) -> dict[str, tuple[Path, Identity]]:
@@ -243,21 +251,22 @@ class Ledger:
         """Return a file's units, in order."""
         with self._transaction() as base:
             rows = base.execute(
-                "SELECT plan, state, lines, size_bytes FROM units WHERE file = ? ORDER BY number",
+                "SELECT plan, state, lines, size_bytes, failed FROM units WHERE file = ?"
+                " ORDER BY number",
                 (file,),
             ).fetchall()
         return [
-            UnitRow(unit_from_document(json.loads(plan)), State(state), lines, size)
-            for plan, state, lines, size in rows
+            UnitRow(unit_from_document(json.loads(plan)), State(state), lines, size, failed)
+            for plan, state, lines, size, failed in rows
         ]
 
-    def finish_unit(self, file: int, number: int, lines: int, size_bytes: int) -> None:
-        """Note that a unit is done: so many lines and bytes, which are on the disk already."""
+    def finish_unit(self, file: int, row: UnitRow) -> None:
+        """Note that a unit is done: its lines and bytes, which are on the disk already."""
         with self._transaction() as base:
             base.execute(
-                "UPDATE units SET state = ?, lines = ?, size_bytes = ? WHERE file = ? AND"
-                " number = ?",
-                (State.DONE, lines, size_bytes, file, number),
+                "UPDATE units SET state = ?, lines = ?, size_bytes = ?, failed = ? WHERE file = ?"
+                " AND number = ?",
+                (State.DONE, row.lines, row.size_bytes, row.failed, file, row.unit.number),
             )
 
     # ---- Inside --------------------------------------------------------------------------------

@@ -78,7 +78,6 @@ class Outcomes:
         """
         prepared = work.prepared
         rows = [work.rows[number] for number in sorted(work.rows)]
-        work.failed += self._failed_before(work)
         join(self.folder, prepared.id, work.stem, rows)
         about = {
             "frames": work.lines,
@@ -93,14 +92,6 @@ class Outcomes:
         self.ledger.end_file(prepared.id, State.DONE, reason, about)
         self.folder.remove_parts(prepared.id)
         self._note(prepared.input, FileState.DONE, reason, about)
-
-    def _failed_before(self, work: FileWork) -> int:
-        """Return how many frames the model didn't answer in units that an earlier run has done."""
-        return sum(
-            recover(self.folder.part(work.prepared.id, number)).failed
-            for number in work.rows
-            if number not in work.decoded
-        )
 
     def finish_pictures(self, pictures: list[Prepared], failed: list[bool], took_s: float) -> None:
         """Record pictures whose results are written.
@@ -183,6 +174,7 @@ class Outcomes:
             result,
             partial,
             frames=about.get("frames") or 0,
+            failed_frames=about.get("failed_frames") or 0,
             expected_frames=about.get("expected"),
             duration_s=about.get("duration_s"),
             took_s=about.get("took_s"),

@@ -6,7 +6,6 @@ process loses a moment's work, and what a power cut leaves behind is checked lin
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import time
@@ -17,8 +16,10 @@ from typing import BinaryIO
 
 from vidpipe.errors import SinkError
 from vidpipe.interfaces import Clock
+from vidpipe.outputs.jsonl import write_all
 from vidpipe.outputs.lines import line_from_result
 from vidpipe.outputs.naming import make_folder, sync_folder
+from vidpipe.outputs.storage import is_full
 from vidpipe.types import FrameResult, Verdict
 
 WRITE_EVERY_S = 0.1
@@ -26,7 +27,6 @@ WRITE_EVERY_S = 0.1
 
 _SYNC_EVERY_S = 5.0
 _BUFFER_BYTES = 1 << 16
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +53,15 @@ def recover(path: Path) -> Recovered:
     lines = size = failed = 0
     try:
         with path.open("rb") as file:
-            for frame, length, has_failed in _sound_lines(file):
-                del frame
+            for length, has_failed in _sound_lines(file):
                 lines, size, failed = lines + 1, size + length, failed + has_failed
     except FileNotFoundError:
         return Recovered()
     return Recovered(lines, size, failed)
 
 
-def _sound_lines(file: BinaryIO) -> Iterator[tuple[int, int, bool]]:
-    """Yield each line's frame number, its length and whether it tells of a failure."""
+def _sound_lines(file: BinaryIO) -> Iterator[tuple[int, bool]]:
+    """Yield each line's length, and whether it tells of a failure."""
     last = -1
     for line in file:
         try:
@@ -74,7 +73,7 @@ def _sound_lines(file: BinaryIO) -> Iterator[tuple[int, int, bool]]:
         if not line.endswith(b"\n") or frame <= last:
             return
         last = frame
-        yield frame, len(line), has_failed
+        yield len(line), has_failed
 
 
 class PartSink:
@@ -147,16 +146,14 @@ class PartSink:
     def _flush(self, *, is_synced: bool) -> None:
         try:
             file = self._file or self._opened()
-            written = 0
-            while written < len(self._buffer):
-                written += os.write(file.fileno(), memoryview(self._buffer)[written:])
-            self.size_bytes += written
+            write_all(file.fileno(), self._buffer)
+            self.size_bytes += len(self._buffer)
             self._buffer = bytearray()
             if is_synced:
                 os.fsync(file.fileno())
                 self._synced_at = self._clock()
         except OSError as exc:
-            self.is_full = exc.errno in _FULL
+            self.is_full = is_full(exc)
             self.error = f"{self._path} can't be written: {exc.strerror or exc}"
             raise SinkError(self.error) from exc
 

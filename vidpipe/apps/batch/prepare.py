@@ -19,7 +19,7 @@ from vidpipe.apps.batch.plan import SHORTEST_UNIT_S, Unit, plan_units
 from vidpipe.apps.batch.sampling import Sampling
 from vidpipe.apps.batch.setup import changed_settings
 from vidpipe.errors import SourceError
-from vidpipe.sources.keyframes import KeyFrames, find_key_frames
+from vidpipe.sources.keyframes import find_key_frames
 
 
 class Verdict(Enum):
@@ -43,7 +43,6 @@ class Prepared:
         id: The ledger's number for it.
         units: All its units, with those that are done; of a picture none.
         reason: Why it is done again, or failed before; empty for what is new.
-        note: Why it isn't divided; empty where it is, or where that isn't worth it.
         outcome: What the ledger says of it, where it is done.
     """
 
@@ -52,7 +51,6 @@ class Prepared:
     id: int
     units: Sequence[UnitRow] = ()
     reason: str = ""
-    note: str = ""
     outcome: Mapping[str, Any] | None = None
 
 
@@ -105,10 +103,10 @@ class Preparing:
         number = self.ledger.begin_file(file.stem, file.path, identity, self.settings)
         if file.kind is Kind.PICTURE:
             return Prepared(file, Verdict.TO_DO, number, reason=reason)
-        units, note = self._planned(file)
+        units = self._planned(file)
         self.ledger.plan(number, units)
         rows = [UnitRow(unit, State.PENDING) for unit in units]
-        return Prepared(file, Verdict.TO_DO, number, rows, reason, note)
+        return Prepared(file, Verdict.TO_DO, number, rows, reason)
 
     def _known(self, file: InputFile, row: FileRow) -> Prepared | None:
         """Return what an earlier run has left of the same work, if it can be built on."""
@@ -125,21 +123,21 @@ class Preparing:
             return Prepared(file, Verdict.TO_DO, row.id, units)
         return None  # it was stopped before it was planned
 
-    def _planned(self, file: InputFile) -> tuple[Sequence[Unit], str]:
+    def _planned(self, file: InputFile) -> Sequence[Unit]:
         try:
             found = find_key_frames(file.path, least_s=2 * SHORTEST_UNIT_S)
         except SourceError:
-            return (Unit(),), ""  # whoever decodes it will say what is wrong
-        return plan_units(found, self.sampling, cores=self.cores), found.reason
+            return (Unit(),)  # whoever decodes it will say what is wrong
+        return plan_units(found, self.sampling, cores=self.cores)
 
 
-def replanned(ledger: Ledger, prepared: Prepared, why: str) -> Prepared:
+def replanned(ledger: Ledger, prepared: Prepared) -> Prepared:
     """Return a file that turned out not to be what was planned, to be done in one piece.
 
     Raises:
         LedgerError: The ledger can't be written.
     """
-    units = plan_units(KeyFrames(reason=why), Sampling(), cores=1)
-    ledger.plan(prepared.id, units)
-    rows = [UnitRow(unit, State.PENDING) for unit in units]
-    return Prepared(prepared.input, Verdict.TO_DO, prepared.id, rows, prepared.reason, why)
+    whole = Unit()
+    ledger.plan(prepared.id, [whole])
+    rows = [UnitRow(whole, State.PENDING)]
+    return Prepared(prepared.input, Verdict.TO_DO, prepared.id, rows, prepared.reason)

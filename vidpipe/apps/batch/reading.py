@@ -26,7 +26,6 @@ class Reading:
 
     Attributes:
         frames: Frames decoded, wanted or not.
-        at_s: The timestamp of the newest of them.
         has_ended: All that there is has been read.
         is_split_wrong: The part isn't what it was planned to be: the file can't be divided.
         info: What the source says of itself.
@@ -34,7 +33,6 @@ class Reading:
     """
 
     frames: int = 0
-    at_s: float = 0.0
     has_ended: bool = False
     is_split_wrong: bool = False
     info: SourceInfo | None = None
@@ -75,7 +73,6 @@ class UnitReader:
             if at_s is None:
                 at_s = time_without_stamps(number, self._inner.info.rate_fps)
             before_s, self._before_s = self._before_s, at_s
-            reading.at_s = at_s
             if self._sampling.is_over(at_s):
                 break
             if not self._sampling.wants(number, at_s, before_s):

@@ -10,18 +10,17 @@ import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
+from vidpipe.apps.batch.discover import STATE_FOLDER
 from vidpipe.apps.batch.formats.finishing import is_current, times_ns_of
-from vidpipe.apps.batch.formats.lines import ResultLine, read_lines
-from vidpipe.apps.batch.formats.results import HIDDEN_FOLDER, ResultFile
-from vidpipe.apps.batch.kinds import Kind, kind_of
+from vidpipe.apps.batch.formats.lines import read_lines
+from vidpipe.apps.batch.formats.pictures import detections_of, typesetter
+from vidpipe.apps.batch.formats.results import ResultFile
+from vidpipe.apps.batch.kinds import is_picture
 from vidpipe.errors import SinkError, SourceError
 from vidpipe.outputs.annotate import Annotator
-from vidpipe.outputs.glyphs import Typesetter
 from vidpipe.outputs.naming import make_folder, sync_folder
 from vidpipe.outputs.soundtrack import add_sound
 from vidpipe.outputs.video import VideoOptions, VideoSink
@@ -30,7 +29,6 @@ from vidpipe.sources.stamping import wall_time
 from vidpipe.types import (
     NO_DETECTIONS,
     Decoded,
-    Detections,
     Frame,
     FrameResult,
     SourceInfo,
@@ -50,7 +48,6 @@ class Renderer:
     """
 
     is_hurried: Callable[[], bool]
-    typesetter: Typesetter = field(default_factory=Typesetter)
 
     def render(self, result: ResultFile) -> Path | None:
         """Write ``<input>.mp4``; None if it is up to date, or has no pictures, or was left.
@@ -59,11 +56,10 @@ class Renderer:
             SinkError: The input can't be read again, or the video can't be written.
         """
         target = result.target(SUFFIX)
-        is_picture = kind_of(Path(result.stem)) is Kind.PICTURE
-        if result.source is None or is_picture or is_current(target, result.jsonl):
+        if result.source is None or is_picture(result.stem) or is_current(target, result.jsonl):
             return None
         name = hashlib.sha256(result.stem.encode("utf-8", "backslashreplace")).hexdigest()[:32]
-        scratch = result.output / HIDDEN_FOLDER / _KIND / name
+        scratch = result.output / STATE_FOLDER / _KIND / name
         shutil.rmtree(scratch, ignore_errors=True)
         try:
             times_ns = times_ns_of(result.jsonl)  # so that newer lines are known as such
@@ -88,7 +84,7 @@ class Renderer:
         return target
 
     def _drawn(self, result: ResultFile, source: Path, scratch: Path) -> list[Path]:
-        annotator = Annotator(self.typesetter, name=Path(result.stem).name)
+        annotator = Annotator(typesetter(), name=Path(result.stem).name)
         options = VideoOptions(str(scratch / f"drawn{SUFFIX}"))
         sink = VideoSink(options, annotator, stream=result.stem)
         is_whole = True
@@ -123,7 +119,7 @@ def _results(source: Path, result: ResultFile) -> Iterator[FrameResult]:
                 number += 1
                 if line.frame == frame.number:
                     has_begun = True
-                    shown = _detections(line)
+                    shown = detections_of(line.found)
                     verdict = Verdict.DETECTED if line.error is None else Verdict.FAILED
                     yield FrameResult(frame, shown, verdict, line.error)
                     line = next(lines, None)
@@ -148,15 +144,4 @@ def _frame(stream: str, number: int, decoded: Decoded, info: SourceInfo) -> Fram
         size_wh=decoded.picture.size_wh,
         picture=decoded.picture,
         source=info,
-    )
-
-
-def _detections(line: ResultLine) -> Detections:
-    found = line.found
-    return Detections(
-        boxes_xyxy=np.array([one.box_xyxy for one in found], np.float32).reshape(-1, 4),
-        scores=np.array([one.score for one in found], np.float32),
-        class_ids=np.array([one.class_id for one in found], np.int32),
-        labels=tuple(one.label for one in found),
-        track_ids=tuple(one.track_id for one in found),
     )

@@ -19,7 +19,7 @@ from queue import Empty
 
 from loguru import logger
 
-from vidpipe.apps.batch.ahead import Ahead, Broken, Unprepared
+from vidpipe.apps.batch.ahead import Ahead, Unprepared
 from vidpipe.apps.batch.discover import InputFile
 from vidpipe.apps.batch.flights import Flights
 from vidpipe.apps.batch.groups import grouped
@@ -35,6 +35,7 @@ from vidpipe.apps.batch.survey import Survey
 from vidpipe.apps.batch.suspects import Judgement, Suspect, Suspects, is_passing
 from vidpipe.apps.batch.work import FileWork, Flight, GroupFlight, UnitFlight
 from vidpipe.apps.units import Ending
+from vidpipe.outputs.storage import is_full
 from vidpipe.sources.files import shown
 from vidpipe.types import CaptureReport
 
@@ -176,8 +177,7 @@ class BatchRun:
         except LedgerError as exc:
             self._stop = Stop(StopCause.OUTPUT, str(exc))
         except OSError as exc:
-            is_full = exc.errno in (errno.ENOSPC, errno.EDQUOT)
-            cause = StopCause.DISK if is_full else StopCause.OUTPUT
+            cause = StopCause.DISK if is_full(exc) else StopCause.OUTPUT
             self._stop = Stop(cause, f"{exc.filename or 'the results'}: {exc.strerror or exc}")
 
     def _is_over(self) -> bool:
@@ -212,15 +212,16 @@ class BatchRun:
                 return
 
     def _take_prepared(self) -> bool:
-        """Take the next inputs that are ready; False if there are none now."""
+        """Take the next inputs that are ready; False if there are none now.
+
+        Raises:
+            LedgerError: Preparing can't go on.
+        """
         answer = self._parts.ahead.take()
         if answer is None:
             return False
-        if isinstance(answer, Broken):
-            is_full = isinstance(answer.error, LedgerFullError)
-            cause = StopCause.DISK if is_full else StopCause.OUTPUT
-            self._stop = Stop(cause, str(answer.error))
-            return False
+        if isinstance(answer, LedgerError):
+            raise answer
         group = []
         for one in answer:
             if isinstance(one, Unprepared):
@@ -271,12 +272,9 @@ class BatchRun:
 
     def _finish_unit(self, flight: UnitFlight) -> None:
         work, unit, sink = flight.work, flight.unit, flight.sink
-        row = UnitRow(unit, State.DONE, sink.lines, sink.size_bytes)
-        self._parts.outcomes.ledger.finish_unit(
-            work.prepared.id, unit.number, row.lines, row.size_bytes
-        )
+        row = UnitRow(unit, State.DONE, sink.lines, sink.size_bytes, sink.failed)
+        self._parts.outcomes.ledger.finish_unit(work.prepared.id, row)
         work.finish(unit, row, flight.reading.frames)
-        work.failed += sink.failed
         if work.is_done:
             self._finish_file(work)
 
@@ -286,7 +284,7 @@ class BatchRun:
             self._parts.outcomes.finish(work, took_s)
         except JoinError as exc:
             logger.warning("{}: {}; it is done again", work.stem, exc)
-            self._replan(work, str(exc))
+            self._replan(work)
             return
         except OSError as exc:
             if exc.errno not in _OF_THE_NAME:
@@ -309,19 +307,19 @@ class BatchRun:
                 self._works.remove(work)
         elif flight.reading.is_split_wrong:
             logger.warning("{} is read in one piece: {}", work.stem, error)
-            self._replan(work, error)
+            self._replan(work)
         else:
             self._parts.flights.cancel(work)
             with suppress(ValueError):
                 self._works.remove(work)
             self._parts.outcomes.fail(file, error, work)
 
-    def _replan(self, work: FileWork, why: str) -> None:
+    def _replan(self, work: FileWork) -> None:
         """Forget what there is of a file, and do it in one piece."""
         self._parts.flights.cancel(work)
         outcomes = self._parts.outcomes
         outcomes.folder.remove_parts(work.prepared.id)
-        work.take(replanned(outcomes.ledger, work.prepared, why))
+        work.take(replanned(outcomes.ledger, work.prepared))
 
     def _end_group(self, flight: GroupFlight) -> None:
         self._keep_pictures(flight)

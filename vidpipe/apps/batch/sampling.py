@@ -11,11 +11,11 @@ import re
 from dataclasses import dataclass
 
 from vidpipe.errors import UsageError
+from vidpipe.sources.stamping import ASSUMED_RATE_FPS
 
 _EPSILON = 1e-6
 """In steps of the grid: a timestamp that is rounded down must not miss its own moment."""
 
-_ASSUMED_FPS = 25.0
 _TIME = re.compile(r"(?:(?:(\d+):)?(\d+):)?(\d+(?:\.\d+)?)")
 
 
@@ -79,7 +79,7 @@ class Sampling:
 
 def time_without_stamps(number: int, rate_fps: float | None) -> float:
     """Return the time that stands for the timestamp of a video that has none."""
-    return number / (rate_fps or _ASSUMED_FPS)
+    return number / (rate_fps or ASSUMED_RATE_FPS)
 
 
 def seconds_from_text(text: str, option: str) -> float:

@@ -29,7 +29,6 @@ class FileWork:
         decoded: Frames decoded in this run, of units that are finished.
         expected: How many frames its container promises; None where that isn't known.
         duration_s: Its length as the container says it, likewise.
-        failed: Frames that the model didn't answer.
     """
 
     prepared: Prepared
@@ -39,7 +38,6 @@ class FileWork:
     decoded: dict[int, int] = field(default_factory=dict)
     expected: int | None = None
     duration_s: float | None = None
-    failed: int = field(init=False)
 
     def __post_init__(self) -> None:
         """Take the units from the plan."""
@@ -51,7 +49,6 @@ class FileWork:
         self.rows = {row.unit.number: row for row in prepared.units}
         self.pending = deque(row.unit for row in prepared.units if row.state is not State.DONE)
         self.decoded = {}
-        self.failed = 0
 
     @property
     def stem(self) -> str:
@@ -78,6 +75,11 @@ class FileWork:
     def lines(self) -> int:
         """The lines of the units that are done."""
         return sum(row.lines for row in self.rows.values())
+
+    @property
+    def failed(self) -> int:
+        """How many of them tell of a frame that the model didn't answer."""
+        return sum(row.failed for row in self.rows.values())
 
 
 @dataclass(slots=True, eq=False)

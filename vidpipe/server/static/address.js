@@ -16,7 +16,7 @@
 const VIEWS = ["wall", "overview", "stream"];
 
 /** @returns {Place} */
-export function placeFrom(search) {
+function placeFrom(search) {
   const query = new URLSearchParams(search);
   const view = query.get("view");
   const tour = Number.parseFloat(query.get("tour"));

@@ -1,6 +1,6 @@
 // The bar on top: groups, pages, health, and what is switched on.
 
-import { element, setText } from "./element.js";
+import { element, follow, setText } from "./element.js";
 import { searchFrom } from "./address.js";
 
 export class Bar {
@@ -63,11 +63,4 @@ export class Bar {
   set isPanelOpen(isOpen) {
     this.#attention.ariaExpanded = String(isOpen);
   }
-}
-
-/** Go there within the page, unless the viewer wants another tab. */
-function follow(event, action) {
-  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-  event.preventDefault();
-  action();
 }

@@ -7,10 +7,6 @@ export class Chime {
   #context = null;
   #playedAt = -REST_MS;
 
-  get isOn() {
-    return this.#context !== null;
-  }
-
   /** Turn it on or off; on: within a click, without which browsers play nothing. */
   set isOn(isOn) {
     if (isOn && !this.#context) {

@@ -2,11 +2,11 @@
 // compares the two.
 
 /** A picture older than this is late. */
-export const LATE_S = 2;
+const LATE_S = 2;
 /** A picture older than this is no longer shown: it would pass for the present. */
-export const GONE_S = 10;
+const GONE_S = 10;
 /** The same, while the server can't be reached. */
-export const UNLINKED_S = 3;
+const UNLINKED_S = 3;
 
 const WORDS = {
   connecting: "Connecting",

@@ -11,7 +11,7 @@ const SILENCE_MS = 6_000;
 /**
  * Calls, each set by its owner:
  *   `onMessage(message)` for every text, `onPicture(picture)` for every binary one;
- *   `onState({isOpen, retryAt, attempt})` whenever it stands differently; retryAt is a time of
+ *   `onState({isOpen, retryAt})` whenever it stands differently; retryAt is a time of
  *   `performance.now()`, or null;
  *   `onRefused()` where the server wants to know who this is.
  */
@@ -64,7 +64,7 @@ export class Connection {
       this.#heardAt = performance.now();
       this.#isOpen = true;
       this.#delay.reset();
-      this.onState({ isOpen: true, retryAt: null, attempt: 0 });
+      this.onState({ isOpen: true, retryAt: null });
     };
     socket.onmessage = ({ data }) => {
       this.#heardAt = performance.now();
@@ -97,7 +97,7 @@ export class Connection {
     // A desk's screens don't come back all at the same moment.
     const wait = longest * (0.75 + Math.random() / 4);
     this.#attempt += 1;
-    this.onState({ isOpen: false, retryAt: performance.now() + wait, attempt: this.#attempt });
+    this.onState({ isOpen: false, retryAt: performance.now() + wait });
     this.#retry = setTimeout(() => this.#connect(), wait);
     // A refused handshake looks like a dead server to a page: ask in a way that tells.
     if (!wasOpen) this.#ask();

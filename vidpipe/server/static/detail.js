@@ -2,7 +2,7 @@
 
 import { Controls } from "./controls.js";
 import { element, setText } from "./element.js";
-import { countsText, momentText } from "./format.js";
+import { countsText, momentText, totalOf } from "./format.js";
 import { Numbers } from "./numbers.js";
 import { historyMessage, replayMessage } from "./protocol.js";
 import { Replay } from "./replay.js";
@@ -127,9 +127,8 @@ export class Detail {
 
   takeHistory({ stream, seconds }) {
     if (stream !== this.id || !this.#parts) return;
-    const total = (counts) => Object.values(counts).reduce((sum, number) => sum + number, 0);
     const bars = seconds.map(({ time, counts }) => ({
-      count: total(counts),
+      count: totalOf(counts),
       title: `${momentText(new Date(time))}: ${countsText(counts) || "nothing"}`,
     }));
     const busy = bars.filter(({ count }) => count).length;

@@ -22,3 +22,10 @@ export function element(tag, properties = {}, ...children) {
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
+
+/** Do what a click on a link means: go there within the page, unless the viewer wants another tab. */
+export function follow(event, action) {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  action();
+}

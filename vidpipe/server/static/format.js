@@ -46,6 +46,9 @@ export function momentText(date) {
   return isToday ? time.format(date) : day.format(date);
 }
 
+/** How many there are of all kinds together. */
+export const totalOf = (counts) => Object.values(counts).reduce((sum, number) => sum + number, 0);
+
 /** `2 person, 1 car`, the most frequent first. */
 export function countsText(counts) {
   return Object.entries(counts ?? {})

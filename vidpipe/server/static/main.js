@@ -88,16 +88,16 @@ function render() {
 function tick() {
   const { place } = address;
   const isLinked = connection.isOpen;
-  const healths = streams.all().map((stream) => {
+  const rows = streams.all().map((stream) => {
     const health = healthOf(stream, streams.age_s(stream.id), isLinked);
     announcer.take(stream, health);
-    return health;
+    return { stream, health };
   });
   bar.update(Object.keys(server.groups), place, {
     page: wall.page,
     pages: wall.pages,
     isCut: wall.isCut,
-    summary: summaryOf(healths),
+    summary: summaryOf(rows.map(({ health }) => health)),
   });
   for (const tile of wall.tiles()) {
     const stream = streams.get(tile.id);
@@ -108,7 +108,7 @@ function tick() {
     const isKnown = streams.isLoading === false;
     detail.update(streams.get(place.stream), isLinked, server.role === "operator", isKnown);
   }
-  if (place.view === "overview") overview.update(place.sort, isLinked);
+  if (place.view === "overview") overview.update(place.sort, rows);
 }
 
 let viewBefore = null;

@@ -1,15 +1,11 @@
 // The health of everything: a table of all streams, what is wrong on top, and the models' pools.
 
-import { element, setText } from "./element.js";
-import { countText, millisecondsText, rateText } from "./format.js";
-import { healthOf } from "./health.js";
+import { element, follow, setText } from "./element.js";
+import { countText, millisecondsText, rateText, totalOf } from "./format.js";
 import { causesText } from "./numbers.js";
 import { Pools } from "./pools.js";
 import { Sparkline } from "./sparkline.js";
 import { SERIES_LENGTH } from "./streams.js";
-
-const dropped = (stream) => Object.values(stream.dropped).reduce((sum, number) => sum + number, 0);
-const failed = (stream) => Object.values(stream.errors).reduce((sum, number) => sum + number, 0);
 
 /** Name, key in the address, what is sorted by, and whether the largest comes first. */
 const COLUMNS = [
@@ -21,8 +17,8 @@ const COLUMNS = [
   { name: "Age p50", key: "p50", by: ({ stream }) => stream.age_ms?.p50 ?? -1, isNumber: true },
   { name: "Age p95", key: "p95", by: ({ stream }) => stream.age_ms?.p95 ?? -1, isNumber: true },
   { name: "Age, last 2 min", key: "" },
-  { name: "Dropped", key: "dropped", by: ({ stream }) => dropped(stream), isNumber: true },
-  { name: "Errors", key: "errors", by: ({ stream }) => failed(stream), isNumber: true },
+  { name: "Dropped", key: "dropped", by: ({ stream }) => totalOf(stream.dropped), isNumber: true },
+  { name: "Errors", key: "errors", by: ({ stream }) => totalOf(stream.errors), isNumber: true },
   { name: "Reconnects", key: "reconnects", by: ({ stream }) => stream.reconnects, isNumber: true },
 ];
 
@@ -85,13 +81,12 @@ export class Overview {
     this.#pools.isShown = isShown;
   }
 
-  /** @param {string} sort a column's key, with a minus in front for the largest first; "": what is wrong */
-  update(sort, isLinked) {
+  /**
+   * @param {string} sort a column's key, with a minus in front for the largest first; "": what is wrong
+   * @param {{stream: object, health: object}[]} rows each stream's document, and its health
+   */
+  update(sort, rows) {
     this.#sort = sort;
-    const rows = this.#streams.all().map((stream) => ({
-      stream,
-      health: healthOf(stream, this.#streams.age_s(stream.id), isLinked),
-    }));
     this.#summarise(rows);
     for (const { key, cell } of this.#heads) {
       const order = { [key]: "ascending", [`-${key}`]: "descending" }[sort];
@@ -123,9 +118,9 @@ export class Overview {
     const key = this.#sort.replace(/^-/, "");
     const column = COLUMNS.find((one) => one.key && one.key === key);
     const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b);
-    if (!column) return rows.sort((a, b) => a.health.rank - b.health.rank);
+    if (!column) return [...rows].sort((a, b) => a.health.rank - b.health.rank);
     const sign = this.#sort.startsWith("-") ? -1 : 1;
-    return rows.sort((a, b) => sign * compare(column.by(a), column.by(b)));
+    return [...rows].sort((a, b) => sign * compare(column.by(a), column.by(b)));
   }
 
   #row({ stream, health }) {
@@ -140,9 +135,9 @@ export class Overview {
     setText(cells.out, rateText(stream.fps_out));
     setText(cells.p50, millisecondsText(stream.age_ms?.p50 ?? null));
     setText(cells.p95, millisecondsText(stream.age_ms?.p95 ?? null));
-    setText(cells.dropped, countText(dropped(stream)));
+    setText(cells.dropped, countText(totalOf(stream.dropped)));
     cells.dropped.title = causesText(stream.dropped);
-    setText(cells.errors, countText(failed(stream)));
+    setText(cells.errors, countText(totalOf(stream.errors)));
     cells.errors.title = causesText(stream.errors);
     setText(cells.reconnects, countText(stream.reconnects));
     const series = this.#streams.series(stream.id);
@@ -152,12 +147,7 @@ export class Overview {
   }
 
   #made(id) {
-    const follow = (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey) return; // another tab
-      event.preventDefault();
-      this.onMore(id);
-    };
-    const link = element("a", { onclick: follow });
+    const link = element("a", { onclick: (event) => follow(event, () => this.onMore(id)) });
     link.href = `/?view=stream&stream=${encodeURIComponent(id)}`;
     const dot = element("span.dot", { aria: { hidden: "true" } });
     const state = element("span");

@@ -1,7 +1,7 @@
 // The models' pools of requests, asked for only while the overview is in sight.
 
 import { element } from "./element.js";
-import { countText, rateText, shareText } from "./format.js";
+import { countText, rateText, shareText, totalOf } from "./format.js";
 
 const EVERY_MS = 2_000;
 const HEADS = ["Pool", "State", "Requests", "Running", "Free", "Lost", "Batches filled"];
@@ -54,9 +54,8 @@ export class Pools {
 }
 
 function row({ name, model, ready, requests, batch_fill: fill }) {
-  const total = Object.values(requests).reduce((sum, number) => sum + number, 0);
   const grade = ready ? "good" : "bad";
-  const numbers = [total, requests.running ?? 0, requests.free ?? 0, requests.parked ?? 0];
+  const numbers = [totalOf(requests), requests.running ?? 0, requests.free ?? 0, requests.parked ?? 0];
   return element(
     "tr",
     { data: { grade } },

@@ -1,5 +1,7 @@
 // Small curves and bars, as SVG that is read out as one picture.
 
+import { setText } from "./element.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 function svg(tag, attributes = {}, ...children) {
@@ -84,7 +86,7 @@ export class Bars {
       const height = count ? Math.max((count / most) * 38, 3) : 0;
       bar.setAttribute("y", 40 - height);
       bar.setAttribute("height", height);
-      if (title.textContent !== text) title.textContent = text;
+      setText(title, text);
     });
     this.root.setAttribute("aria-label", label);
   }

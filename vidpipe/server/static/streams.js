@@ -59,14 +59,10 @@ export class Streams {
     return this.#series.get(id) ?? { rates: [], ages: [] };
   }
 
-  /** Seconds since the server spoke of them. */
-  silence_s() {
-    return (performance.now() - this.#heardAt) / 1000;
-  }
-
   /** The age of the stream's newest frame by the server's word, running on; null before any. */
   age_s(id) {
     const age_s = this.#documents.get(id)?.age_s;
-    return age_s === null || age_s === undefined ? null : age_s + this.silence_s();
+    if (age_s === null || age_s === undefined) return null;
+    return age_s + (performance.now() - this.#heardAt) / 1000;
   }
 }

@@ -44,7 +44,7 @@ export class Tile {
       "⋯",
     );
     this.root = element(
-      isLarge ? "div.tile.is-large" : "div.tile",
+      "div.tile",
       { data: { stream: id } },
       this.#canvas,
       this.veil,
@@ -226,7 +226,7 @@ export class Tile {
 }
 
 /** Return when the last picture was taken, for people. */
-export function lastText(stream) {
+function lastText(stream) {
   if (!stream.last_frame) return "No picture yet";
   const moment = new Date(stream.last_frame);
   const age_s = Math.max((Date.now() - moment.getTime()) / 1000, 0);

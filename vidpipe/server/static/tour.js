@@ -8,10 +8,6 @@ export class Tour {
   #seconds = null;
 
   /** Seconds of each camera; null: no tour. */
-  get seconds() {
-    return this.#seconds;
-  }
-
   set seconds(seconds) {
     if (seconds === this.#seconds) return;
     this.#seconds = seconds;

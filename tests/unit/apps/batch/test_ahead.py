@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vidpipe.apps.batch.ahead import Ahead, Answer, Broken, Unprepared
+from vidpipe.apps.batch.ahead import Ahead, Answer, Unprepared
 from vidpipe.apps.batch.discover import InputFile
 from vidpipe.apps.batch.kinds import Kind
 from vidpipe.apps.batch.ledger import Ledger, LedgerError
@@ -53,4 +53,4 @@ def test_whatever_goes_wrong_is_an_answer(tmp_path: Path, log_lines: list[str]) 
     assert "ZeroDivisionError" in odd[0].error
     assert "ZeroDivisionError" in "".join(log_lines)
     assert isinstance(sound[0], Prepared)
-    assert isinstance(broken, Broken)
+    assert isinstance(broken, LedgerError)

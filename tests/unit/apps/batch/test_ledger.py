@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from vidpipe.apps.batch.identity import Identity
-from vidpipe.apps.batch.ledger import Ledger, LedgerError, State
+from vidpipe.apps.batch.ledger import Ledger, LedgerError, State, UnitRow
 from vidpipe.apps.batch.plan import Unit
 from vidpipe.runtime.supervisor import ThreadGroup
 from vidpipe.sources.spans import Span
@@ -25,7 +25,7 @@ def test_a_file_and_its_units_are_found_again(tmp_path: Path) -> None:
     ledger = Ledger(path)
     number = ledger.begin_file("yard/a.mp4", Path("/x/a.mp4"), IDENTITY, {"confidence": 0.4})
     ledger.plan(number, UNITS)
-    ledger.finish_unit(number, 0, 5, 1234)
+    ledger.finish_unit(number, UnitRow(UNITS[0], State.DONE, 5, 1234, 2))
     ledger.close()
 
     again = Ledger(path)
@@ -34,9 +34,9 @@ def test_a_file_and_its_units_are_found_again(tmp_path: Path) -> None:
     assert (row.identity, row.settings, row.state) == (IDENTITY, {"confidence": 0.4}, State.PENDING)
     units = again.units(row.id)
     assert [unit.unit for unit in units] == UNITS
-    assert [(unit.state, unit.lines, unit.size_bytes) for unit in units] == [
-        (State.DONE, 5, 1234),
-        (State.PENDING, 0, 0),
+    assert [(unit.state, unit.lines, unit.size_bytes, unit.failed) for unit in units] == [
+        (State.DONE, 5, 1234, 2),
+        (State.PENDING, 0, 0, 0),
     ]
     again.end_file(row.id, State.DONE, "odd", {"frames": 11})
     done = again.find("yard/a.mp4")

@@ -11,7 +11,7 @@ from tests.clips import ClipSpec, write_clip
 from vidpipe.apps.batch.discover import InputFile
 from vidpipe.apps.batch.folder import OutputFolder
 from vidpipe.apps.batch.kinds import kind_of
-from vidpipe.apps.batch.ledger import Ledger, State
+from vidpipe.apps.batch.ledger import Ledger, State, UnitRow
 from vidpipe.apps.batch.prepare import Preparing, Verdict
 from vidpipe.apps.batch.sampling import Sampling
 
@@ -49,7 +49,8 @@ def test_a_new_file_is_planned(preparing: Preparing, tmp_path: Path) -> None:
 def test_units_that_are_done_are_kept(preparing: Preparing, tmp_path: Path) -> None:
     file = given(write_clip(tmp_path / "a.mp4"))
     prepared = preparing.prepare(file)
-    preparing.ledger.finish_unit(prepared.id, 0, 10, 99)
+    (row,) = prepared.units
+    preparing.ledger.finish_unit(prepared.id, UnitRow(row.unit, State.DONE, 10, 99))
     again = preparing.prepare(file)
     assert (again.id, [row.state for row in again.units]) == (prepared.id, [State.DONE])
     preparing.ledger.close()

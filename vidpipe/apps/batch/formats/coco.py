@@ -16,14 +16,14 @@ import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
 from vidpipe.apps.batch.formats.finishing import finished_file
 from vidpipe.apps.batch.formats.lines import Found, ResultLine, read_lines
 from vidpipe.apps.batch.formats.results import ResultFile, RunSummary
-from vidpipe.apps.batch.kinds import Kind, kind_of
+from vidpipe.apps.batch.kinds import is_picture
 from vidpipe.version import __version__
 
 NAME = "coco.json"
@@ -45,20 +45,20 @@ def write_coco(summary: RunSummary) -> list[Path]:
         file.write(b'{"info": ' + _json(info) + b', "licenses": [],\n"images": [')
         for result in summary.results:
             categories.name_all(result.labels)
-            is_picture = kind_of(PurePosixPath(result.stem)) is Kind.PICTURE
+            is_still = is_picture(result.stem)
             size_wh: tuple[int | None, int | None] = (None, None)
             for line in read_lines(result.jsonl):
                 if line.error is not None:
                     continue
                 size_wh = line.width, line.height
-                name = result.stem if is_picture else f"{result.stem}/{line.frame:08d}.jpg"
-                image_id = images.add(_image(name, line, None if is_picture else videos.count + 1))
+                name = result.stem if is_still else f"{result.stem}/{line.frame:08d}.jpg"
+                image_id = images.add(_image(name, line, None if is_still else videos.count + 1))
                 for found in line.found:
                     category_id = categories.id_of(found.class_id, found.label)
                     aside.write(b",\n" if annotation_count else b"\n")
                     annotation_count += 1
                     aside.write(_annotation(annotation_count, found, image_id, category_id))
-            if not is_picture:
+            if not is_still:
                 videos.add(_video(result, size_wh))
         file.write(b'],\n"annotations": [')
         aside.seek(0)

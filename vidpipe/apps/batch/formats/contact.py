@@ -21,7 +21,7 @@ from vidpipe.apps.batch.formats.pictures import drawn_moments, jpeg_from_bgr
 from vidpipe.apps.batch.formats.results import ResultFile, RunSummary
 from vidpipe.apps.batch.formats.sheet import Cell, compose, grid_of
 from vidpipe.apps.batch.formats.wording import clock_text, counts_text, number_text, totals_text
-from vidpipe.apps.batch.kinds import Kind, kind_of
+from vidpipe.apps.batch.kinds import is_picture
 from vidpipe.errors import SinkError, SourceError
 from vidpipe.types import Pixels
 
@@ -41,7 +41,7 @@ def write_contact(result: ResultFile) -> list[Path]:
         SinkError: The input is gone, the results can't be read, or the sheet can't be written.
     """
     target = result.target(SUFFIX)
-    if _is_picture(result):
+    if is_picture(result.stem):
         return []
     if is_current(target, result.jsonl):
         return [target]
@@ -73,7 +73,7 @@ def write_picture_sheets(summary: RunSummary) -> list[Path]:
     """
     folders: dict[PurePosixPath, list[ResultFile]] = {}
     for result in summary.results:
-        if _is_picture(result):
+        if is_picture(result.stem):
             folders.setdefault(PurePosixPath(result.stem).parent, []).append(result)
     return [_write_folder(summary.output, folder, folders[folder]) for folder in sorted(folders)]
 
@@ -133,10 +133,6 @@ def _cells(
         )
         for key in moments
     ]
-
-
-def _is_picture(result: ResultFile) -> bool:
-    return kind_of(PurePosixPath(result.stem)) is Kind.PICTURE
 
 
 def _about(digest: Digest, what: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from vidpipe.apps.batch.formats.spans import Course, Moment, Span, moment_of
 
 _KIND = "digest"
 _SUFFIX = ".json"
-_FORMAT = 1
+_FORMAT = 2
 """Of the kept file: another number, and it is made anew."""
 
 _MOST_FIRSTS = 16
@@ -33,7 +33,6 @@ class Digest:
     Attributes:
         frames: Lines, that is frames that were analysed.
         failed: Of those, how many the model didn't answer.
-        first_error: Why it didn't answer the first of them, or None.
         detections: Objects of each class, over all frames.
         most: How many there were in one frame at most.
         has_times: The clock is in seconds; else it counts frames.
@@ -47,7 +46,6 @@ class Digest:
 
     frames: int = 0
     failed: int = 0
-    first_error: str | None = None
     detections: Mapping[str, int] = field(default_factory=dict)
     most: int = 0
     has_times: bool = True
@@ -63,6 +61,11 @@ class Digest:
         """The busiest frame of each span, in their order."""
         return [span.busiest for span in self.spans if span.busiest is not None]
 
+    def without_moments(self) -> Digest:
+        """Return the figures alone: a run has many files, and a moment has many boxes."""
+        spans = tuple(replace(span, busiest=None) for span in self.spans)
+        return replace(self, spans=spans, firsts={})
+
 
 def digest_of(lines: Iterable[ResultLine]) -> Digest:
     """Read results to their end, and return them in brief.
@@ -74,16 +77,13 @@ def digest_of(lines: Iterable[ResultLine]) -> Digest:
     firsts: dict[str, Moment] = {}
     has_times = True
     frames = failed = 0
-    first_error: str | None = None
     last: Moment | None = None
     size_wh: tuple[int, int] | None = None
     for line in lines:
         if not frames:
             has_times = line.pts_s is not None
         frames += 1
-        if line.error is not None:
-            failed += 1
-            first_error = first_error or line.error
+        failed += line.error is not None
         last = moment_of(line, _place(line, last, has_times=has_times))
         size_wh = last.size_wh or size_wh
         course.add(last)
@@ -94,7 +94,6 @@ def digest_of(lines: Iterable[ResultLine]) -> Digest:
     return Digest(
         frames,
         failed,
-        first_error,
         dict(sorted(totals.items(), key=lambda item: (-item[1], item[0]))),
         max((span.most for span in course.spans), default=0),
         has_times,

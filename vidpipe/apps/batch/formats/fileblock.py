@@ -14,6 +14,11 @@ from vidpipe.apps.markup import escaped
 from vidpipe.runtime.logs import redact
 
 
+def page_text(text: str) -> str:
+    """Return a text from outside as the page may have it: escaped, and without secrets."""
+    return escaped(redact(text))
+
+
 class Palette:
     """Which classes have a colour of their own in all plots of a report."""
 
@@ -54,9 +59,9 @@ def file_block(
         palette: The plots' colours.
     """
     state = file.state.value
-    note = f'<p class="warning">{_text(file.reason)}</p>' if file.reason else ""
+    note = f'<p class="warning">{page_text(file.reason)}</p>' if file.reason else ""
     return (
-        f'<article id="file-{number}"><div class="title"><h3>{_text(file.name)}</h3>'
+        f'<article id="file-{number}"><div class="title"><h3>{page_text(file.name)}</h3>'
         f'<span class="badge {state}">{state}{" earlier" * file.is_reused}</span></div>'
         f'<p class="soft">{_figures(file, digest)}</p>{note}'
         f"{_course(file, digest, palette)}{_pictures(thumbs)}</article>\n"
@@ -80,14 +85,14 @@ def _figures(file: FileOutcome, digest: Digest) -> str:
         parts.append(f"{number_text(file.frames / file.took_s)} frames/s")
     if digest.failed:
         parts.append(f"{number_text(digest.failed)} without an answer")
-    return _text(" · ".join(parts))
+    return page_text(" · ".join(parts))
 
 
 def _course(file: FileOutcome, digest: Digest, palette: Palette) -> str:
     if not digest.detections:
         return '<p class="soft">Nothing was found in it.</p>'
     keys = "".join(
-        f'<span><i class="k{number}"></i>{_text(label)} {number_text(count)}</span>'
+        f'<span><i class="k{number}"></i>{page_text(label)} {number_text(count)}</span>'
         for number, label, count in palette.keys(digest)
     )
     if digest.frames == 1:
@@ -110,11 +115,7 @@ def picture_tile(thumb: Thumb, words: str) -> str:
     """Return a small picture with its caption."""
     width, height = thumb.size_wh
     return (
-        f'<figure><img width="{width}" height="{height}" alt="{_text(words)}" '
+        f'<figure><img width="{width}" height="{height}" alt="{page_text(words)}" '
         f'src="data:image/jpeg;base64,{b64encode(thumb.jpeg).decode()}">'
-        f"<figcaption>{_text(words)}</figcaption></figure>"
+        f"<figcaption>{page_text(words)}</figcaption></figure>"
     )
-
-
-def _text(text: str) -> str:
-    return escaped(redact(text))

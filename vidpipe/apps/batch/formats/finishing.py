@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from stat import S_ISREG
@@ -17,6 +17,43 @@ from typing import IO
 from vidpipe.errors import SinkError
 from vidpipe.outputs.naming import make_folder, sync_folder
 from vidpipe.sources.files import shown
+
+
+@contextmanager
+def replaced(
+    target: Path,
+    temporary: Path,
+    *,
+    is_synced: bool = True,
+    times_ns: tuple[int, int] | None = None,
+) -> Iterator[IO[bytes]]:
+    """Give a file to write; at the end it replaces the target. On an error that is as it was.
+
+    The folder is made, but not synced: the content is durable then, not yet the name.
+
+    Args:
+        target: The name in the end.
+        temporary: The name until then, in the same folder.
+        is_synced: Whether its content is durable before it gets its name.
+        times_ns: When it shall seem to have been read and written last; None: just now.
+
+    Raises:
+        OSError: It can't be written.
+    """
+    make_folder(target.parent)
+    try:
+        with temporary.open("wb") as file:
+            yield file
+            file.flush()
+            if is_synced:
+                os.fsync(file.fileno())
+        if times_ns is not None:
+            os.utime(temporary, ns=times_ns)
+        temporary.replace(target)
+    except BaseException:
+        with suppress(OSError):  # what went wrong before is the reason
+            temporary.unlink()
+        raise
 
 
 @contextmanager
@@ -37,21 +74,10 @@ def finished_file(
     part = target.with_name(f".{sha256(os.fsencode(target.name)).hexdigest()[:16]}.partial")
     try:
         times_ns = None if made_from is None else times_ns_of(made_from)
-        make_folder(target.parent)
-        try:
-            with part.open("wb") as file:
-                yield file
-                file.flush()
-                if is_synced:
-                    os.fsync(file.fileno())
-            if times_ns is not None:
-                os.utime(part, ns=times_ns)
-            part.replace(target)
-            if is_synced:
-                sync_folder(target.parent)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
+        with replaced(target, part, is_synced=is_synced, times_ns=times_ns) as file:
+            yield file
+        if is_synced:
+            sync_folder(target.parent)
     except OSError as exc:
         raise SinkError(
             f"{shown(target)} can't be written: {exc.strerror or exc}; "

@@ -12,6 +12,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from vidpipe.apps.batch.formats.lines import Found
 from vidpipe.apps.batch.formats.moments import KeyMoment
 from vidpipe.apps.batch.formats.spans import Moment
 from vidpipe.errors import SinkError
@@ -79,6 +80,18 @@ def draw_moment(
     return _bgr_from_canvas(canvas)
 
 
+def detections_of(found: Sequence[Found]) -> Detections:
+    """Return what was found in a frame as the sinks know it."""
+    tracks = tuple(one.track_id for one in found)
+    return Detections(
+        boxes_xyxy=np.array([one.box_xyxy for one in found], np.float32).reshape(-1, 4),
+        scores=np.array([one.score for one in found], np.float32),
+        class_ids=np.array([one.class_id for one in found], np.int32),
+        labels=tuple(one.label for one in found),
+        track_ids=tracks if any(track is not None for track in tracks) else (),
+    )
+
+
 def jpeg_from_bgr(bgr: Pixels, quality: int) -> bytes:
     """Return a picture as JPEG.
 
@@ -100,15 +113,6 @@ def _bgr_from_canvas(canvas: Canvas) -> Pixels:
 
 def _result_of(picture: Picture, moment: Moment) -> FrameResult:
     """Return a moment as the sinks know results."""
-    found = moment.found
-    tracks = tuple(one.track_id for one in found)
-    detections = Detections(
-        boxes_xyxy=np.array([one.box_xyxy for one in found], np.float32).reshape(-1, 4),
-        scores=np.array([one.score for one in found], np.float32),
-        class_ids=np.array([one.class_id for one in found], np.int32),
-        labels=tuple(one.label for one in found),
-        track_ids=tracks if any(track is not None for track in tracks) else (),
-    )
     frame = Frame(
         stream="",
         epoch=0,
@@ -120,4 +124,4 @@ def _result_of(picture: Picture, moment: Moment) -> FrameResult:
         picture=picture,
         source=_SOURCE,
     )
-    return FrameResult(frame, detections)
+    return FrameResult(frame, detections_of(moment.found))

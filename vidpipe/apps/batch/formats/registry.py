@@ -39,7 +39,6 @@ class Format:
         of_file: Converts one file's results, or makes its part of the whole; or None.
         of_run: Converts the whole run; or None.
         require: Raises UsageError where something that it needs is not installed.
-        needs_source: It decodes pictures of the input.
         caution: What to know before hours are spent; empty for nothing.
     """
 
@@ -47,7 +46,6 @@ class Format:
     of_file: FileConversion | None = None
     of_run: RunConversion | None = None
     require: Callable[[], None] | None = None
-    needs_source: bool = False
     caution: str = ""
 
 
@@ -58,20 +56,22 @@ FORMATS: Mapping[str, Format] = {
         Format("parquet", of_file=write_part, of_run=join_parts, require=require_parquet),
         Format("coco", of_run=write_coco),
         Format("mot", of_file=write_mot, caution="mot needs tracks, and no tracker runs here"),
-        Format("contact", of_file=write_contact, of_run=write_picture_sheets, needs_source=True),
-        Format("html", of_file=write_thumbs, of_run=write_report, needs_source=True),
+        Format("contact", of_file=write_contact, of_run=write_picture_sheets),
+        Format("html", of_file=write_thumbs, of_run=write_report),
         Format("summary", of_run=write_summary),
     )
 }
 
 
-_MADE_ELSEWHERE = ("jsonl", "video")
+VIDEO = "video"
+_MADE_ELSEWHERE = ("jsonl", VIDEO)
 """What ``--save`` takes, too: the results themselves, and what is drawn of them."""
 
 
 def chosen_formats(names: Iterable[str]) -> tuple[Format, ...]:
     """Return the formats of some names, each once, in the order in which they are listed here.
 
+    What is made elsewhere is passed over.
     What a format can't do without is told now, before hours are spent.
 
     Raises:
@@ -79,7 +79,7 @@ def chosen_formats(names: Iterable[str]) -> tuple[Format, ...]:
     """
     wanted = {name.strip().lower() for name in names if name.strip()}
     known = (*_MADE_ELSEWHERE, *FORMATS)
-    for name in sorted(wanted - FORMATS.keys()):
+    for name in sorted(wanted.difference(known)):
         alike = difflib.get_close_matches(name, known, 1)
         hint = f"; did you mean {alike[0]}?" if alike else ""
         raise UsageError(f"there is no format {name}: choose from {', '.join(known)}{hint}")

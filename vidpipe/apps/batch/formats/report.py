@@ -11,20 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC
 from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from vidpipe.apps.batch.formats.digest import Digest
-from vidpipe.apps.batch.formats.fileblock import Palette, file_block, picture_tile
+from vidpipe.apps.batch.formats.fileblock import Palette, file_block, page_text, picture_tile
 from vidpipe.apps.batch.formats.finishing import finished_file
 from vidpipe.apps.batch.formats.reportstyle import REPORT_STYLE
 from vidpipe.apps.batch.formats.results import FileOutcome, FileState, ResultFile, RunSummary
 from vidpipe.apps.batch.formats.summary import digests_of, relative_place, totals_of
 from vidpipe.apps.batch.formats.thumbs import MOST_THUMBS, Thumb, kept_thumbs
 from vidpipe.apps.batch.formats.wording import clock_text, counts_text, number_text
-from vidpipe.apps.batch.kinds import Kind, kind_of
+from vidpipe.apps.batch.kinds import is_picture
 from vidpipe.apps.bench.pagestyle import PAGE_STYLE
-from vidpipe.apps.markup import escaped
-from vidpipe.runtime.logs import redact
 from vidpipe.runtime.machine import package_versions, this_machine
 from vidpipe.version import __version__
 
@@ -69,7 +67,7 @@ def write_report(summary: RunSummary) -> list[Path]:
 
 
 def _page(summary: RunSummary, digests: Mapping[str, Digest]) -> Iterator[str]:
-    title = _text(f"vidpipe batch: {summary.output.name}")
+    title = page_text(f"vidpipe batch: {summary.output.name}")
     yield (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
@@ -97,7 +95,7 @@ def _when(summary: RunSummary) -> str:
     took = clock_text(summary.took_s)
     return (
         f'<p class="soft">Started {start:%Y-%m-%d %H:%M} UTC, took {took}; '
-        f"vidpipe {_text(__version__)}</p>"
+        f"vidpipe {page_text(__version__)}</p>"
     )
 
 
@@ -120,7 +118,7 @@ def _cards(summary: RunSummary, totals: Mapping[str, int]) -> str:
     if failed:
         cards.append((str(failed), "files failed"))
     inner = "".join(
-        f'<div class="card"><b>{_text(figure)}</b><span>{_text(words)}</span></div>'
+        f'<div class="card"><b>{page_text(figure)}</b><span>{page_text(words)}</span></div>'
         for figure, words in cards
     )
     return f'<div class="cards">{inner}</div>\n'
@@ -135,8 +133,8 @@ def _failures(summary: RunSummary) -> Iterator[str]:
         partial = relative_place(file.partial, summary)
         kept = f"; partial results: {partial}" if partial else ""
         yield (
-            f"<tr><td>{_text(file.name)}</td><td>{number_text(file.frames)}</td>"
-            f'<td class="error">{_text(file.reason + kept)}</td></tr>\n'
+            f"<tr><td>{page_text(file.name)}</td><td>{number_text(file.frames)}</td>"
+            f'<td class="error">{page_text(file.reason + kept)}</td></tr>\n'
         )
     yield "</tbody></table></div>" + _more(len(failed), _MOST_ROWS) + "</section>\n"
 
@@ -150,7 +148,7 @@ def _labels(totals: Mapping[str, int]) -> Iterator[str]:
         share = 100 * count / highest
         bar = f'<span class="bar"><b style="width:{share:.1f}%"></b></span>'
         yield (
-            f'<tr><td>{_text(label)}</td><td class="bar-cell">{bar}</td>'
+            f'<tr><td>{page_text(label)}</td><td class="bar-cell">{bar}</td>'
             f"<td>{number_text(count)}</td></tr>\n"
         )
     yield "</tbody></table></div>" + _more(len(totals), _MOST_LABELS) + "</section>\n"
@@ -161,7 +159,7 @@ def _files(summary: RunSummary, digests: Mapping[str, Digest], palette: Palette)
     blocks = [
         number
         for number, file in enumerate(files)
-        if file.name in digests and not _is_picture(file)
+        if file.name in digests and not is_picture(file.name)
     ]
     shown = set(blocks[:_MOST_BLOCKS])
     yield "<section><h2>Files</h2>\n"
@@ -180,7 +178,7 @@ def _files(summary: RunSummary, digests: Mapping[str, Digest], palette: Palette)
         thumbs = purse.afford(file, most)
         yield file_block(number, file, digests[file.name], thumbs, palette)
     yield _more(len(blocks), _MOST_BLOCKS, "plots and pictures")
-    yield from _gallery([file for file in files if _is_picture(file)], digests, purse)
+    yield from _gallery([file for file in files if is_picture(file.name)], digests, purse)
     yield "</section>\n"
 
 
@@ -203,10 +201,6 @@ def _gallery(
         yield _more(len(done), _MOST_TILES, "pictures")
 
 
-def _is_picture(file: FileOutcome) -> bool:
-    return kind_of(PurePosixPath(file.name)) is Kind.PICTURE
-
-
 class _Purse:
     """How many bytes of pictures the page may still take."""
 
@@ -224,7 +218,7 @@ class _Purse:
 
 
 def _row(place: int | None, file: FileOutcome, digest: Digest | None) -> str:
-    name = _text(file.name)
+    name = page_text(file.name)
     linked = name if place is None else f'<a href="#file-{place}">{name}</a>'
     rate = number_text(file.frames / file.took_s) if file.took_s and file.frames else ""
     cells = [
@@ -246,7 +240,8 @@ def _skipped(summary: RunSummary) -> Iterator[str]:
         return
     yield "<section><h2>Passed over</h2>\n" + _table_start("file", "why")
     for one in summary.skipped[:_MOST_SKIPPED]:
-        yield f'<tr><td>{_text(one.name)}</td><td class="left">{_text(one.reason)}</td></tr>\n'
+        why = page_text(one.reason)
+        yield f'<tr><td>{page_text(one.name)}</td><td class="left">{why}</td></tr>\n'
     yield "</tbody></table></div>" + _more(len(summary.skipped), _MOST_SKIPPED) + "</section>\n"
 
 
@@ -268,7 +263,7 @@ def _facts(summary: RunSummary) -> Iterator[str]:
     )
     for title, facts in groups:
         inner = "".join(
-            f"<dt>{_text(name)}</dt><dd>{_text(_shown(value))}</dd>"
+            f"<dt>{page_text(name)}</dt><dd>{page_text(_shown(value))}</dd>"
             for name, value in facts.items()
             if value is not None
         )
@@ -289,7 +284,7 @@ def _shown(value: object) -> str:
 def _table_start(*heads: str, kind: str = "") -> str:
     opening = f'<table class="{kind}">' if kind else "<table>"
     cells = "".join(
-        f'<th scope="col"{" class=left" * (head in ("why", "state"))}>{_text(head)}</th>'
+        f'<th scope="col"{" class=left" * (head in ("why", "state"))}>{page_text(head)}</th>'
         for head in heads
     )
     return f'<div class="wide">{opening}<thead><tr>{cells}</tr></thead><tbody>\n'
@@ -300,7 +295,3 @@ def _more(count: int, limit: int, what: str = "") -> str:
         return ""
     words = f"{what} of {number_text(count - limit)} more" if what else f"{count - limit} more"
     return f'<p class="soft">Without {words}: see summary.json.</p>\n'
-
-
-def _text(text: str) -> str:
-    return escaped(redact(text))

@@ -12,11 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
-HIDDEN_FOLDER = ".vidpipe"
-"""Below the output folder: what conversions keep from file to file, so that a run can go on.
-
-It may be deleted at any time but during a run: all of it is made anew from the JSON Lines.
-"""
+from vidpipe.apps.batch.discover import STATE_FOLDER, PassedOver
 
 
 class FileState(StrEnum):
@@ -54,8 +50,11 @@ class ResultFile:
         return self.output / f"{self.stem}{suffix}"
 
     def hidden(self, kind: str, suffix: str) -> Path:
-        """Return where a conversion keeps what it needs of this file for the whole run."""
-        return self.output / HIDDEN_FOLDER / kind / f"{self.stem}{suffix}"
+        """Return where a conversion keeps what it needs of this file for the whole run.
+
+        It may be deleted at any time but during a run: it is made anew from the JSON Lines.
+        """
+        return self.output / STATE_FOLDER / kind / f"{self.stem}{suffix}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +68,7 @@ class FileOutcome:
         result: Its finished results; None where there are none. Partial results are not among them.
         partial: Where partial results are kept, or None.
         frames: The frames that were analysed.
+        failed_frames: How many of them the model didn't answer.
         expected_frames: The frames that its container promises, or None.
         duration_s: The video's length in seconds, or None.
         took_s: How long the analysis took, or None; of a file that was done before, how long then.
@@ -81,23 +81,11 @@ class FileOutcome:
     result: ResultFile | None = None
     partial: Path | None = None
     frames: int = 0
+    failed_frames: int = 0
     expected_frames: int | None = None
     duration_s: float | None = None
     took_s: float | None = None
     is_reused: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """Something that lies among the inputs and is none.
-
-    Attributes:
-        name: Its path relative to the input.
-        reason: Why: another kind of file, for instance.
-    """
-
-    name: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +110,7 @@ class RunSummary:
     files: Sequence[FileOutcome]
     started_at: datetime
     took_s: float
-    skipped: Sequence[Skipped] = ()
+    skipped: Sequence[PassedOver] = ()
     frames_inferred: int = 0
     is_complete: bool = True
     settings: Mapping[str, object] = field(default_factory=dict)

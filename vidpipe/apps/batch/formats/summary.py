@@ -46,13 +46,13 @@ def write_summary(summary: RunSummary) -> list[Path]:
 
 
 def digests_of(summary: RunSummary) -> dict[str, Digest]:
-    """Return the digests of all files that are done, by their names.
+    """Return the digests of all files that are done, by their names, without their moments.
 
     Raises:
         SinkError: Results can't be read.
     """
     return {
-        file.name: kept_digest(file.result)
+        file.name: kept_digest(file.result).without_moments()
         for file in summary.files
         if file.state is FileState.DONE and file.result is not None
     }

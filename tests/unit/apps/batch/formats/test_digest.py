@@ -83,6 +83,17 @@ def test_a_detector_of_thousands_of_classes_stays_bounded() -> None:
     assert len(digest.firsts) == 16
 
 
+def test_the_figures_of_a_file_hold_none_of_its_boxes() -> None:
+    digest = digest_of([make_line(frame, frame / 10, "car", "car") for frame in range(50)])
+    brief = digest.without_moments()
+    assert digest.moments
+    assert digest.firsts
+    assert (brief.moments, brief.firsts) == ([], {})
+    assert brief.detections == digest.detections == {"car": 100}
+    assert [span.sums for span in brief.spans] == [span.sums for span in digest.spans]
+    assert digest_of([]).without_moments() == digest_of([])
+
+
 def test_what_is_kept_is_what_was_read(tmp_path: Path) -> None:
     entries = [
         make_entry(n, *[make_found("é", track_id=n), make_found("b")][: n % 3]) for n in range(40)

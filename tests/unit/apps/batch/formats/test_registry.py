@@ -26,6 +26,10 @@ def test_what_is_made_elsewhere_is_known() -> None:
         chosen_formats(["vidoe"])
 
 
+def test_what_is_made_elsewhere_is_no_format_here() -> None:
+    assert [one.name for one in chosen_formats(["jsonl", "Video ", "csv"])] == ["csv"]
+
+
 def test_names_may_be_written_carelessly_and_twice() -> None:
     names = [one.name for one in chosen_formats([" COCO", "csv", "csv ", ""])]
     assert names == ["csv", "coco"]

@@ -14,6 +14,7 @@ import pytest
 from tests.batch_results import make_entry, make_found, make_outcome, make_result_file, make_summary
 from tests.clips import ClipSpec, scene_bgr, write_clip
 from tests.web_page import LOADING, Page
+from vidpipe.apps.batch.discover import PassedOver
 from vidpipe.apps.batch.formats.pictures import jpeg_from_bgr
 from vidpipe.apps.batch.formats.report import write_report
 from vidpipe.apps.batch.formats.results import (
@@ -21,7 +22,6 @@ from vidpipe.apps.batch.formats.results import (
     FileState,
     ResultFile,
     RunSummary,
-    Skipped,
 )
 from vidpipe.apps.batch.formats.summary import write_summary
 from vidpipe.runtime.logs import register_secret
@@ -50,7 +50,7 @@ def full_summary(folder: Path, **changes: Any) -> RunSummary:
         FileOutcome("late.mp4", FileState.UNFINISHED, "stopped"),
     ]
     return replace(
-        make_summary(output, files=files, skipped=[Skipped(EVIL, f"no video {EVIL}")]),
+        make_summary(output, files=files, skipped=[PassedOver(EVIL, f"no video {EVIL}")]),
         settings={"save": ["jsonl"], EVIL: EVIL},
         frames_inferred=100,
         **changes,
