@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import tempfile
+from collections import Counter
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
@@ -102,8 +103,13 @@ def report(
         one.captured - one.processed - one.passed - sum(one.dropped.values()) - one.in_flight
         for one in last.values()
     ]
+    lost: Counter[str] = Counter()
+    for name, stats in last.items():
+        lost.update(stats.dropped)
+        lost.subtract(first[name].dropped)
     figures = {
         "fps": fps,
+        "dropped_fps": {cause: count / options.seconds for cause, count in lost.items()},
         "p50_ms": 1000 * (whole.quantile_s(0.5) or 0.0),
         "p95_ms": 1000 * (whole.quantile_s(0.95) or 0.0),
         "p99_ms": 1000 * (whole.quantile_s(0.99) or 0.0),
@@ -115,6 +121,8 @@ def report(
     }
     print(f"{options.streams} live streams of {options.size} at 25/s, weights {options.weights}")
     print(f"  throughput  {fps:.1f} frames/s of {25 * options.streams}")
+    causes = ", ".join(f"{rate:.1f} {cause}" for cause, rate in figures["dropped_fps"].items())
+    print(f"  dropped     {causes or 'none'} a second")
     print(
         f"  age         p50 {figures['p50_ms']:.0f}, p95 {figures['p95_ms']:.0f}, p99"
         f" {figures['p99_ms']:.0f} ms; p95 at most {limit_ms:.0f}"

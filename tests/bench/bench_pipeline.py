@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("--clip", type=Path)
     parser.add_argument("--streams", type=int, default=8)
     parser.add_argument("--frames", type=int, default=500, help="of the clip that is made")
-    parser.add_argument("--seconds", type=float, default=8.0, help="of each run")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each run")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--video", action="store_true", help="write annotated video too")
     options = parser.parse_args()

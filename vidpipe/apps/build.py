@@ -160,7 +160,7 @@ class Workshop:
         reserved = room_for(pools, name)
         self.workers.reserve(reserved)
         if open_reader is None:
-            open_reader = self._opener(draft, fanout.packets, easel)
+            open_reader = self._opener(draft, meter, fanout.packets, easel)
         capture = self._capture(draft, rest, intake, meter, open_reader)
         fanout.tell(self._herald.announcer(name, config.title))
         self._herald.watch_camera(name, config.title, capture)
@@ -266,10 +266,22 @@ class Workshop:
     ) -> Capture:
         position = rest.position if rest is not None else (0, 0)
         policy = capture_policy(draft.config, position, is_recorded=draft.is_recorded)
-        return Capture(policy, reader, intake.put, meter, self._clock, stages=self.stages)
+        return Capture(
+            policy,
+            reader,
+            intake.put,
+            meter,
+            self._clock,
+            stages=self.stages,
+            tell_overtaken=intake.excuse,
+        )
 
     def _opener(
-        self, draft: Draft, packets: PacketOutlet | None, easel: Easel | None
+        self,
+        draft: Draft,
+        meter: StreamMeter,
+        packets: PacketOutlet | None,
+        easel: Easel | None,
     ) -> OpenReader:
         """Return what opens a stream's source."""
         config = draft.config
@@ -281,7 +293,8 @@ class Workshop:
         count = sum(one.enabled for one in self.config.streams)
         threads = max(1, _cores() // max(1, count, len(self._chains)))
         if draft.is_live:
-            plan = replace(plan, share=self._decode_share)
+            share = self._decode_share.join(lambda: meter.answered / config.weight, config.model)
+            plan = replace(plan, share=share)
         spec = replace(source_spec(config, threads), plan=plan, packets=packets)
         return partial(open_reader, spec)
 

@@ -137,6 +137,12 @@ class StreamMeter:
             else:
                 self._resting.pop(sink, None)
 
+    @property
+    def answered(self) -> int:
+        """Frames that came to a good end: processed, or meant for the pictures alone."""
+        with self._lock:
+            return self._processed + self._passed
+
     def snapshot(self) -> StreamStats:
         """Return all counters as they are at one moment."""
         with self._lock:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from enum import Enum
+from functools import partial
 
 from vidpipe.interfaces import Clock, RequestPool
 from vidpipe.runtime.durations import Stage, StageMeters
@@ -72,7 +73,8 @@ class Dispatcher:
             if stream in self._intakes:
                 raise ValueError(f"stream {stream} has a lane already")
             self._turns.add(stream, policy.weight)
-            intake = Intake(policy, meter, self._lock, self._has_work)
+            excuse = partial(self._turns.excuse, stream)
+            intake = Intake(policy, meter, self._lock, self._has_work, excuse)
             intake.route = self._route
             self._intakes[stream] = intake
             if self._is_closing:

@@ -15,6 +15,10 @@ from collections.abc import Iterable
 _LAG = 2.0
 """Frames that a stream may catch up after it wasn't ready; more would let an idle one burst."""
 
+_EXCUSED_LAG = 16.0
+"""Rounds of all streams that may be caught up by one that wasn't ready through no fault of its own.
+"""
+
 
 class FairShare:
     """The virtual times of the streams of one pool."""
@@ -23,6 +27,7 @@ class FairShare:
         """Begin with no streams."""
         self._weights: dict[str, float] = {}
         self._times: dict[str, float] = {}
+        self._excused: set[str] = set()
         self._now = 0.0
 
     def add(self, stream: str, weight: float) -> None:
@@ -35,6 +40,11 @@ class FairShare:
     def remove(self, stream: str) -> None:
         """Forget a stream."""
         del self._weights[stream], self._times[stream]
+        self._excused.discard(stream)
+
+    def excuse(self, stream: str) -> None:
+        """A stream had no frames since this machine had no time for them: it shall catch up."""
+        self._excused.add(stream)
 
     def next(self, ready: Iterable[str]) -> str | None:
         """Return the stream to serve of those that are ready; among equals the first one."""
@@ -43,6 +53,9 @@ class FairShare:
     def charge(self, stream: str) -> None:
         """One frame of the stream has been served."""
         cost = 1.0 / self._weights[stream]
-        start = max(self._times[stream], self._now - _LAG * cost)
+        lag = _EXCUSED_LAG if stream in self._excused else _LAG * cost
+        start = max(self._times[stream], self._now - lag)
         self._now = max(self._now, start)
         self._times[stream] = start + cost
+        if start + cost >= self._now:
+            self._excused.discard(stream)

@@ -7,6 +7,7 @@ and what is late of its former life can't touch it.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from vidpipe.runtime.meters import StreamMeter
@@ -33,7 +34,7 @@ class DispatchPolicy:
 
 
 class Intake:
-    """A stream's place. ``put``, ``end``, ``abort``, ``release`` and ``resize`` are for any thread.
+    """A stream's place: a part is for any thread.
 
     The rest is for the dispatcher, with its lock held.
     """
@@ -44,8 +45,17 @@ class Intake:
         meter: StreamMeter,
         lock: threading.Lock,
         has_work: threading.Condition,
+        excuse: Callable[[], None],
     ) -> None:
-        """Begin open and empty, on route 0; ``has_work``, over the lock, wakes the dispatcher."""
+        """Begin open and empty, on route 0.
+
+        Args:
+            policy: How the stream shares the pool.
+            meter: Where what is lost is counted.
+            lock: The dispatcher's.
+            has_work: Over the lock; wakes the dispatcher.
+            excuse: What ``excuse`` comes to, with the lock held.
+        """
         self.route = 0
         self.lane = Lane(policy.lane, meter.count_dropped)
         self.sampler = DetectRate(policy.detect_fps)
@@ -54,6 +64,7 @@ class Intake:
         self._has_work = has_work
         self._has_room = threading.Condition(lock)
         self._window = policy.window
+        self._excuse = excuse
         self._out = 0
         self._sequence = 0
 
@@ -96,6 +107,11 @@ class Intake:
         with self._lock:
             self._window = window
             self._has_work.notify_all()
+
+    def excuse(self) -> None:
+        """Frames of the stream were passed over for want of time: it shall catch up."""
+        with self._lock:
+            self._excuse()
 
     def depth(self) -> int:
         """Count the frames that wait in the lane."""

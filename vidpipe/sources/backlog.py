@@ -19,6 +19,9 @@ _CATCHING_UP = 0.5
 _WAITING_SHARE = 0.3
 """Who waits for data so much of the time has none before it: the source's own clock is slow."""
 
+_WAIT_S = 0.002
+"""Whoever waits longer for data has no picture that waits."""
+
 _JUMP_S = 10.0
 """A step in the timestamps that is longer begins a new time line."""
 
@@ -36,6 +39,10 @@ class Backlog:
     """One connection's lateness, told picture by picture in the order of arrival; one thread.
 
     Punctual is who is as early as the earliest picture so far.
+
+    Attributes:
+        lag_s: How late the newest picture is since it had to wait for its turn: less than what it
+            is late by if data had to be waited for since.
     """
 
     def __init__(self, limit_s: float) -> None:
@@ -44,6 +51,9 @@ class Backlog:
         self._line_s: float | None = None
         self._media_s = 0.0
         self._since: _Since | None = None
+        self.lag_s = 0.0
+        self._waited_s = 0.0
+        self._waited_at_s = 0.0
 
     def note(self, media_s: float, now_s: float, waited_s: float) -> float:
         """Return how many seconds of the source are to be passed over, commonly 0.
@@ -59,6 +69,10 @@ class Backlog:
         self._media_s = media_s
         self._line_s = min(self._line_s, offset_s)
         late_s = offset_s - self._line_s
+        if waited_s - self._waited_s > _WAIT_S:
+            self._waited_at_s = now_s
+        self._waited_s = waited_s
+        self.lag_s = min(late_s, now_s - self._waited_at_s)
         if late_s <= self._limit_s:
             self._since = None
             return 0.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from loguru import logger
 
@@ -20,13 +20,13 @@ from vidpipe.runtime.durations import Stage, StageMeters
 from vidpipe.runtime.logs import redact, trace_of
 from vidpipe.runtime.meters import StreamMeter
 from vidpipe.runtime.supervisor import ThreadGroup
-from vidpipe.sources.backlog import Backlog
 from vidpipe.sources.connection import STUBBORN, Backoff
 from vidpipe.sources.frozen import FrozenWatch
 from vidpipe.sources.pacing import Pacer
-from vidpipe.sources.stamping import ASSUMED_RATE_FPS, Stamps, wall_time
+from vidpipe.sources.punctuality import Punctuality
+from vidpipe.sources.stamping import ASSUMED_RATE_FPS, Stamp, Stamps, wall_time
 from vidpipe.sources.states import Move, SourceStates
-from vidpipe.sources.vitals import CanLeap, HasVitals, Vitals
+from vidpipe.sources.vitals import HasVitals, Vitals
 from vidpipe.sources.watchdog import Watch
 from vidpipe.types import CaptureReport, Decoded, DropCause, Frame, SourceInfo, StreamState
 
@@ -98,8 +98,12 @@ class Capture:
         *,
         jitter: Callable[[], float] = random.random,
         stages: StageMeters | None = None,
+        tell_overtaken: Callable[[], None] = lambda: None,
     ) -> None:
-        """Begin closed; ``hand_over`` may wait, and returns False if the frame was not taken."""
+        """Begin closed; ``hand_over`` may wait, and returns False if the frame was not taken.
+
+        ``tell_overtaken`` is called when frames were passed over for want of time.
+        """
         self._policy = policy
         self._open_reader = open_reader
         self._hand_over = hand_over
@@ -107,6 +111,7 @@ class Capture:
         self._clock = clock
         self._jitter = jitter
         self._stages = stages or StageMeters()
+        self._tell_overtaken = tell_overtaken
         self._stop = threading.Event()
         self._log = logger.bind(stream=policy.stream)
         self._states = SourceStates()
@@ -114,14 +119,13 @@ class Capture:
         self._held: list[threading.Event] = []
         self._is_live = policy.is_live
         self._pacer = Pacer()
-        self._backlog = Backlog(policy.max_late_s)
+        self._punctuality = Punctuality(policy.max_late_s, self._log)
         self._frozen = FrozenWatch(policy.frozen_s)
         self._epoch = policy.first_epoch
         self._number = policy.first_number
         self._failures = 0
         self._next_pts_s: float | None = None
         self._reminded_at = float("-inf")
-        self._has_told_backlog = False
 
     def report(self) -> CaptureReport:
         """Return what became of the capture so far."""
@@ -240,7 +244,7 @@ class Capture:
         vitals = reader.vitals if isinstance(reader, HasVitals) else None
         stamps = Stamps(info, self._next_pts_s, opened_at)
         is_paced = self._policy.realtime and not info.is_live
-        self._backlog = Backlog(self._policy.max_late_s)
+        self._punctuality.begin()
         while not self._stop.is_set():
             try:
                 decoded = self._read(reader, watch, vitals)
@@ -249,6 +253,8 @@ class Capture:
                     stamps.pass_over(self._count_overtaken(vitals, is_paced=is_paced))
                     self._next_pts_s = stamps.next_pts_s
             if decoded is None:
+                if self._has_more(vitals, is_paced=is_paced):
+                    continue
                 return
             now_s = self._clock()
             if self._states.state is not StreamState.LIVE:
@@ -266,22 +272,8 @@ class Capture:
             if not is_in_time:
                 self._count_lost(DropCause.PACING)
                 continue
-            frame = Frame(
-                stream=self._policy.stream,
-                epoch=self._epoch,
-                number=number,
-                pts_s=stamp.pts_s,
-                captured_at=self._clock() if is_paced else stamp.captured_at,
-                time=wall_time(info, decoded.pts_s),
-                size_wh=decoded.picture.size_wh,
-                picture=decoded.picture,
-                source=info,
-            )
-            self._meter.count_captured()
-            if not self._hand_over(frame):
-                self._meter.count_dropped(DropCause.STOP)
-                self._stop.set()  # the lane has ended: opening the source again would be in vain
-                return
+            captured_at = self._clock() if is_paced else stamp.captured_at
+            self._offer(decoded, number, replace(stamp, captured_at=captured_at), info)
             if is_paced:
                 self._rest(stamp.media_s + _EARLIEST * stamps.frame_s)
 
@@ -319,35 +311,49 @@ class Capture:
             self._log.info("no longer frozen")
             self._states.thaw()
 
+    def _offer(self, decoded: Decoded, number: int, stamp: Stamp, info: SourceInfo) -> None:
+        """Hand over a frame; once none is taken any more, the loop is over."""
+        frame = Frame(
+            stream=self._policy.stream,
+            epoch=self._epoch,
+            number=number,
+            pts_s=stamp.pts_s,
+            captured_at=stamp.captured_at,
+            time=wall_time(info, decoded.pts_s),
+            size_wh=decoded.picture.size_wh,
+            picture=decoded.picture,
+            source=info,
+        )
+        self._meter.count_captured()
+        if not self._hand_over(frame):
+            self._meter.count_dropped(DropCause.STOP)
+            self._stop.set()  # the lane has ended: opening the source again would be in vain
+
+    def _has_more(self, vitals: Vitals | None, *, is_paced: bool) -> bool:
+        """After a read that returned nothing: tell whether more comes, once its time is here."""
+        if is_paced and self._next_pts_s is not None:
+            self._is_in_time(self._next_pts_s)  # what was passed over takes its time, too
+        return vitals is not None and vitals.is_holding
+
     def _keep_up(self, reader: Reader, vitals: Vitals, media_s: float) -> None:
         """Let what comes too late to be decoded be passed over, of a source that can't wait."""
-        late_s = self._backlog.note(media_s, self._clock(), vitals.waited_s)
-        if late_s and not self._leaps(reader, late_s) and not self._is_live:
+        keeps_up = self._punctuality.keep_up(reader, vitals, media_s, self._clock())
+        if not keeps_up and not self._is_live:
             # There is nothing to leap to: it is played slower.
-            self._pacer, self._backlog = Pacer(), Backlog(self._policy.max_late_s)
+            self._pacer = Pacer()
+            self._punctuality.begin()
 
     def _rest(self, media_s: float) -> None:
         """Wait for a moment of a paced file's clock."""
         if early_s := self._pacer.early_s(media_s, self._clock()):
             self._stop.wait(early_s)
 
-    def _leaps(self, reader: Reader, late_s: float) -> bool:
-        """Let a reader pass over what has become too late to be decoded, if it can."""
-        leaps = isinstance(reader, CanLeap) and reader.leap(late_s)
-        if not self._has_told_backlog:
-            self._has_told_backlog = True
-            self._log.warning(
-                "this machine can't decode all of it ({:.1f} s late): what is late is passed over, "
-                "from key frame to key frame (said once)",
-                late_s,
-            )
-        return leaps
-
     def _count_overtaken(self, vitals: Vitals, *, is_paced: bool) -> int:
         overtaken, vitals.overtaken = vitals.overtaken, 0
         self._number += overtaken
         for _ in range(overtaken):
             self._count_lost(DropCause.PACING if is_paced else DropCause.AGE)
+        self._tell_overtaken()
         return overtaken
 
     def _count_lost(self, cause: DropCause) -> None:

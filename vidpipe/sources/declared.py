@@ -19,6 +19,9 @@ from vidpipe.sources.spans import Span
 from vidpipe.sources.truncation import is_file_cut
 from vidpipe.types import SourceInfo, SourceKind
 
+UNPROMISING_FORMATS = ("mpegts", "mpeg")
+"""Containers that are cut anywhere by nature: damage before the first picture means nothing."""
+
 RAW_FORMATS = frozenset(
     {
         *("h264", "hevc", "vvc", "evc", "m4v", "mpegvideo", "obu", "av1", "h261", "h263", "vc1"),

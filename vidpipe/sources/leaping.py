@@ -6,24 +6,34 @@ one another.
 
 from __future__ import annotations
 
-from vidpipe.sources.decodeshare import DecodeShare
+from vidpipe.sources.decodeshare import Member
 
 _LONGEST_S = 8.0
-"""Nothing longer is left out at a stretch; where key frames are rarer, none is waited for."""
+"""Where key frames are rarer than that, none is waited for."""
 
-_LOST_S = 2 * _LONGEST_S
+_LONGEST_REST_S = 16.0
+"""No stream that others are to be decoded before rests for longer."""
+
+_LOST_S = 2 * _LONGEST_REST_S
 """Timestamps that are further from the last ones have begun anew."""
 
 
 class Leap:
     """Which packets of one connection are left out, told packet by packet; one thread."""
 
-    def __init__(self, share: DecodeShare | None) -> None:
-        """Begin with nothing to leave out; ``share``: None: nothing is, unless it is told."""
+    def __init__(self, share: Member | None, *, is_live: bool = True) -> None:
+        """Begin with nothing to leave out.
+
+        Args:
+            share: Its part of what can be decoded; None: all of it, unless a leap is begun.
+            is_live: Packets come in their own time, and the first group of pictures is decoded
+                in any case.
+        """
         self._share = share
-        self._credit = share.phase() if share is not None else 0.0
+        self._is_live = is_live
         self._key_s: float | None = None
-        self._interval_s: float | None = None
+        # A file that is played over and over has its key frames where they were.
+        self._interval_s = share.interval_s if share is not None and not is_live else None
         self._decoded_s = 0.0
         self._until_s: float | None = None
 
@@ -34,11 +44,25 @@ class Leap:
             False: key frames are too rare, or not known yet; nothing is left out.
         """
         if self._share is not None:
-            self._share.note_late()
+            self._share.common.note_late()
         if not self._has_keys:
             return False
         self._until_s = self._decoded_s + seconds
         return True
+
+    def note_lag(self, seconds: float) -> None:
+        """Tell how late the newest picture is."""
+        if self._share is not None:
+            self._share.common.note_lag(seconds)
+
+    def holds(self, at_s: float, *, is_key: bool) -> bool:
+        """Return True where a leap over a part of a file ends, which takes the time of that part.
+
+        A file's packets are all there at once, and whether there is time for the next ones is to be
+        asked when they are due.
+        """
+        is_over = self._until_s is not None and is_key and at_s >= self._until_s
+        return is_over and not self._is_live
 
     def passes_over(self, at_s: float, *, is_key: bool) -> bool:
         """Return True if the next packet is left out.
@@ -47,8 +71,10 @@ class Leap:
             at_s: Its time, in the order of decoding.
             is_key: It begins a group of pictures.
         """
+        is_first = self._key_s is None
         if is_key:
-            self._interval_s = None if self._key_s is None else at_s - self._key_s
+            if self._key_s is not None:
+                self._interval_s = at_s - self._key_s
             self._key_s = at_s
         if self._until_s is not None:
             has_landed = is_key and at_s >= self._until_s
@@ -58,7 +84,8 @@ class Leap:
             self._until_s = None
         if is_key and self._leaves_out(at_s):
             self._until_s = at_s
-            return True
+            if not is_first:  # whoever opens a file wants to see one picture of it
+                return True
         self._decoded_s = at_s
         return False
 
@@ -70,9 +97,6 @@ class Leap:
         """At a key frame: tell whether its group is one of those that there is no time for."""
         if self._share is None or not self._has_keys or self._interval_s is None:
             return False
-        self._credit += self._share.share()
-        is_long = at_s - self._decoded_s + self._interval_s > _LONGEST_S
-        if self._credit < 1.0 and not is_long:
-            return True
-        self._credit = max(0.0, self._credit - 1.0)
-        return False
+        self._share.interval_s = self._interval_s
+        is_long = at_s - self._decoded_s + self._interval_s > _LONGEST_REST_S
+        return not self._share.decodes(self._interval_s, must=is_long)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from vidpipe.sources.decodeshare import DecodeShare
+from vidpipe.sources.decodeshare import Member
 
 _KEY_WAIT_S = 15.0
 """After so long without a key frame a stream has none (it refreshes bit by bit): all is decoded."""
@@ -46,13 +46,14 @@ class DecodePlan:
         rate_fps: With AUTO: the pictures a second that are wanted.
         is_watched: With AUTO: tells whether somebody watches just now, who then sees all pictures,
             from the next key frame on; None: nobody ever does. Called at every key frame.
-        share: What streams that can't wait have in common; None: all is decoded, however late.
+        share: Its part of what can be decoded, of a stream that can't wait; None: all is decoded,
+            however late.
     """
 
     mode: DecodeMode = DecodeMode.ALL
     rate_fps: float | None = None
     is_watched: Callable[[], bool] | None = field(default=None, compare=False)
-    share: DecodeShare | None = field(default=None, compare=False)
+    share: Member | None = field(default=None, compare=False)
 
 
 class PacketGate:

@@ -67,7 +67,8 @@ class Stamps:
             captured_at = self._freshness.captured_at(pts_s, arrived_at)
         elif pts_s is not None and self._start_s is not None:
             if self._shift_s is None:
-                self._shift_s = self._start_s - pts_s
+                # pictures may have been passed over before this one
+                self._shift_s = (self.next_pts_s or self._start_s) - pts_s
             pts_s += self._shift_s
         media_s = number * self.frame_s if pts_s is None else pts_s
         self.next_pts_s = media_s + (decoded.duration_s or self.frame_s)

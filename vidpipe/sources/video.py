@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -24,15 +25,16 @@ from vidpipe.sources.connection import cause_of_error, gave_up_early, is_timeout
 from vidpipe.sources.container import reason_of
 from vidpipe.sources.declared import (
     RAW_FORMATS,
+    UNPROMISING_FORMATS,
     Place,
     VideoLimits,
     choose_stream,
     info_of,
     promise_of,
 )
-from vidpipe.sources.leaping import Leap
 from vidpipe.sources.planes import clockwise_deg, picture_of
-from vidpipe.sources.skipping import DecodeMode, PacketGate
+from vidpipe.sources.sieve import Sieve
+from vidpipe.sources.skipping import DecodeMode
 from vidpipe.sources.spans import SpanGate, packets_of
 from vidpipe.sources.tap import Tap, tap_of
 from vidpipe.sources.timestamps import Timeline
@@ -44,9 +46,6 @@ if TYPE_CHECKING:
     from av.packet import Packet
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
-
-_UNPROMISING_FORMATS = ("mpegts", "mpeg")
-"""Containers that are cut anywhere by nature: damage before the first picture means nothing."""
 
 _MOST_READ_ERRORS = 100
 """Unreadable packets in a row after which the rest of a file is given up."""
@@ -99,14 +98,12 @@ class VideoReader:
         self._vitals = Vitals(heard_at=time.monotonic())
         self._last_ticks: int | None = None
         self._coded_wh = (0, 0)
-        self._is_gated = place.is_live or limits.plan.mode is not DecodeMode.ALL
-        self._leap = Leap(limits.plan.share)
-        self._gate = PacketGate(limits.plan, awaits_key=place.is_live)
+        self._sieve = Sieve(limits.plan, self._vitals, is_live=place.is_live)
         context = stream.codec_context
         context.thread_count = limits.thread_count
         if limits.thread_count != 1:
             context.thread_type = "AUTO"
-        if self._gate.mode is DecodeMode.REFERENCE:
+        if self._sieve.mode is DecodeMode.REFERENCE:
             context.skip_frame = "NONREF"
         self._info = info_of(container, stream, place, self._promise)
         start = stream.start_time
@@ -117,6 +114,7 @@ class VideoReader:
         )
         self._frame_s = 1.0 / self._info.rate_fps if self._info.rate_fps else 0.04
         self._tap: Tap | None = tap_of(container, stream, limits.packets, is_live=place.is_live)
+        self._held: Packet[Any] | None = None
         self._packets = self._demux()
         if not place.is_live:
             self._prime()
@@ -144,7 +142,8 @@ class VideoReader:
         self._fill()
         if self._ready:
             return self._decoded(self._ready.popleft())
-        self._finish()
+        if not self._vitals.is_holding:
+            self._finish()
         return None
 
     def close(self) -> None:
@@ -153,25 +152,28 @@ class VideoReader:
             return
         self._is_closed = True
         self._ready.clear()
-        try:
+        with suppress(av.FFmpegError, OSError):  # it may be gone already
             self._container.close()
-        except (av.FFmpegError, OSError):
-            return  # gone already
+
+    def note_lag(self, seconds: float) -> None:
+        """See ``CanLeap``."""
+        self._sieve.leap.note_lag(seconds)
 
     def leap(self, seconds: float) -> bool:
         """See ``CanLeap``."""
-        return self._leap.begin(seconds)
+        return self._sieve.leap.begin(seconds)
 
     def _fill(self) -> None:
         """Decode until a picture is ready or the source has ended."""
         started_at = time.monotonic()
-        while not self._ready and not self._has_ended:
+        self._vitals.is_holding = False
+        while not self._ready and not self._has_ended and not self._vitals.is_holding:
             self._advance()
             if (
                 self._place.is_live
                 and not self._ready
                 and time.monotonic() - started_at > _NO_PICTURE_S
-                and self._gate.mode is not DecodeMode.KEY
+                and self._sieve.mode is not DecodeMode.KEY
             ):
                 raise SourceError(
                     f"{self._place.name} sends data, but no picture that can be decoded for "
@@ -192,25 +194,14 @@ class VideoReader:
 
     def _advance(self) -> None:
         """Read one packet and decode it."""
-        asked_at = time.monotonic()
-        try:
-            packet = next(self._packets)
-        except StopIteration:
-            self._flush()  # a part's last packet isn't the stream's
-            self._has_ended = True
+        packet = self._next_packet()
+        if packet is None:
             return
-        except (av.FFmpegError, OSError) as exc:
-            self._on_read_error(exc, time.monotonic() - asked_at)
-            return
-        self._vitals.waited_s += time.monotonic() - asked_at
-        self._read_errors = 0
-        self._silence_s = 0.0
         if self._tap is not None:
             self._tap.take(packet)  # before any skipping or decoding
         ticks = packet.pts if packet.pts is not None else packet.dts
         is_other = packet.stream.index != self._stream.index
-        promise = self._promise
-        is_promised = promise.end_s is not None and (promise.is_of_all or not is_other)
+        is_promised = self._promise.end_s is not None and (self._promise.is_of_all or not is_other)
         if is_promised and ticks is not None:
             self._tally.note_end(ticks, packet.duration, packet.time_base)
         if is_other:
@@ -218,12 +209,37 @@ class VideoReader:
         if packet.size:
             self._tally.packets += 1
             self._vitals.heard_at = time.monotonic()
-            if self._is_wanted(packet):
+            was_leaping = self._sieve.is_leaping
+            if self._sieve.admits(packet):
                 self._decode(packet)
+            elif self._sieve.is_leaping and not was_leaping:
+                self._drain()  # what the decoder holds would come behind the leap, and be late
         elif ticks is not None:
             self._tally.packets += 1  # AVI's way of showing the last picture again
         else:
             self._flush()
+
+    def _next_packet(self) -> Packet[Any] | None:
+        """Return the next packet; None if there is none, or its time may not be here yet."""
+        asked_at = time.monotonic()
+        try:
+            packet = next(self._packets) if self._held is None else self._held
+        except StopIteration:
+            self._flush()  # a part's last packet isn't the stream's
+            self._has_ended = True
+            return None
+        except (av.FFmpegError, OSError) as exc:
+            self._on_read_error(exc, time.monotonic() - asked_at)
+            return None
+        self._vitals.waited_s += time.monotonic() - asked_at
+        self._read_errors = 0
+        self._silence_s = 0.0
+        is_ours = packet.stream.index == self._stream.index
+        if is_ours and self._held is None and self._sieve.holds(packet):
+            self._held, self._vitals.is_holding = packet, True
+            return None
+        self._held = None
+        return packet
 
     def _decode(self, packet: Packet[Any]) -> None:
         if self._tally.packets == 1 and packet.has_sidedata("encryption_info"):
@@ -233,31 +249,15 @@ class VideoReader:
             self._tally.note_clock(packet.dts)
         try:
             self._take(self._stream.codec_context.decode(packet))
-            if self._gate.mode is DecodeMode.KEY:
+            if self._sieve.mode is DecodeMode.KEY:
                 # What follows is skipped: the decoder would hold this one back until the next.
-                self._flush()
-                self._stream.codec_context.flush_buffers()
+                self._drain()
         except av.FFmpegError:
             self._note_damage()
             return
         # Cut off, or a gap in a broadcast's counters behind it.
         if packet.is_corrupt and self._note_damage():
             self._tally.note_gap(packet.dts)
-
-    def _is_wanted(self, packet: Packet[Any]) -> bool:
-        """Tell whether a packet is to be decoded, or why it was left out."""
-        at_s = self._vitals.heard_at
-        if packet.dts is not None and packet.time_base is not None:
-            at_s = float(packet.dts * packet.time_base)
-        is_corrupt = packet.is_corrupt and self._place.is_live
-        if self._leap.passes_over(at_s, is_key=packet.is_keyframe and not is_corrupt):
-            self._vitals.overtaken += 1
-            self._is_gated = True
-            return False
-        if self._gate.admits(at_s, is_key=packet.is_keyframe, is_corrupt=is_corrupt):
-            return True
-        self._vitals.skipped += 1
-        return False
 
     def _take(self, frames: list[VideoFrame]) -> None:
         """Keep what was decoded; of a live source nothing that is damaged."""
@@ -279,12 +279,17 @@ class VideoReader:
             else:
                 return
 
+    def _drain(self) -> None:
+        """Take what the decoder still holds, and let it begin anew with the next key frame."""
+        self._flush()
+        self._stream.codec_context.flush_buffers()
+
     def _note_damage(self) -> bool:
         """Count a damaged packet; False if nothing is lost by it."""
         # A broadcast or a raw stream may begin between two key frames: nothing is lost by that.
         is_beginning = not self._tally.pictures and not self._ready
-        name = self._container.format.name
-        is_loss = not (is_beginning and (self._is_raw or name in _UNPROMISING_FORMATS))
+        is_cut = self._is_raw or self._container.format.name in UNPROMISING_FORMATS
+        is_loss = not (is_beginning and is_cut)
         self._tally.damaged_packets += is_loss
         return is_loss
 
@@ -349,7 +354,7 @@ class VideoReader:
             self._look(frame)
         # A stream may begin with pictures whose references lie before its beginning.
         is_intact = not frame.is_corrupt
-        if (is_intact or tally.pictures) and not self._is_gated:
+        if (is_intact or tally.pictures) and not self._sieve.has_gaps:
             tally.damaged_pictures += not is_intact
         tally.pictures += 1
         picture = self._picture(frame)
@@ -363,10 +368,9 @@ class VideoReader:
         if size_wh != self._coded_wh:
             self._coded_wh = size_wh
             self._learn(frame)
-        ticks = frame.pts
-        is_still = ticks is not None and ticks == self._last_ticks
+        is_still = frame.pts is not None and frame.pts == self._last_ticks
         self._vitals.clock_repeats = self._vitals.clock_repeats + 1 if is_still else 0
-        self._last_ticks = ticks
+        self._last_ticks = frame.pts
 
     def _picture(self, frame: VideoFrame) -> Picture:
         try:

@@ -17,6 +17,8 @@ class Vitals:
         skipped: Packets that were not decoded, because the configuration wants fewer pictures.
         overtaken: Packets that were not decoded, because they were late; counted and set back as
             ``discarded``.
+        is_holding: The last read returned nothing, though there is more: what came was passed over,
+            and what comes next has a time that may not be here yet.
         waited_s: How long data has been waited for, altogether.
         clock_repeats: Pictures in a row, up to the last one, whose timestamp stood still.
     """
@@ -25,6 +27,7 @@ class Vitals:
     discarded: int = 0
     skipped: int = 0
     overtaken: int = 0
+    is_holding: bool = False
     waited_s: float = 0.0
     clock_repeats: int = 0
 
@@ -41,6 +44,9 @@ class HasVitals(Protocol):
 @runtime_checkable
 class CanLeap(Protocol):
     """A reader that can leave out what comes next."""
+
+    def note_lag(self, seconds: float) -> None:
+        """Take note of how late the newest picture is; on the reader's thread."""
 
     def leap(self, seconds: float) -> bool:
         """Decode nothing before the first key frame so far on; on the reader's thread.

@@ -70,6 +70,17 @@ def test_an_idle_stream_saves_no_turns_for_a_burst() -> None:
     assert burst.count("b") <= 12
 
 
+def test_one_that_could_not_be_decoded_catches_up_a_little_but_not_for_ever() -> None:
+    turns = shares({"a": 1, "b": 1})
+    serve(turns, ["a"], 1000)
+    turns.excuse("b")
+    served = serve(turns, ["a", "b"], 60)
+    assert served[:14] == ["b"] * 14
+    assert served[20:].count("b") == 20
+    serve(turns, ["a"], 1000)  # once it has caught up, it has no excuse any more
+    assert serve(turns, ["a", "b"], 20)[:8].count("b") <= 5
+
+
 def test_a_stream_that_joins_late_begins_level() -> None:
     turns = shares({"a": 1})
     serve(turns, ["a"], 1000)

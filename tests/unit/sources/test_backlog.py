@@ -47,3 +47,18 @@ def test_a_step_in_the_timestamps_begins_anew() -> None:
     assert backlog.note(500.0, 100.0, 0.0) == 0.0
     assert backlog.note(500.04, 100.5, 0.0) == 0.0
     assert backlog.note(3.0, 200.0, 0.0) == 0.0
+
+
+def test_who_waits_for_data_has_no_lag_however_late_its_pictures_come() -> None:
+    backlog = Backlog(5.0)
+    backlog.note(0.0, 0.0, 0.0)
+    backlog.note(0.04, 0.44, 0.4)  # it came late, and was decoded at once
+    assert backlog.lag_s == 0.0
+    backlog.note(0.08, 0.52, 0.4)
+    assert 0.05 < backlog.lag_s < 0.1
+
+
+def test_who_finds_data_waiting_lags_by_what_it_is_late() -> None:
+    backlog = Backlog(5.0)
+    noted(backlog, 20, cost_s=PERIOD_S + 0.01)
+    assert abs(backlog.lag_s - 0.19) < 0.001

@@ -392,20 +392,23 @@ class CostlyReader:
     """A real reader whose pictures cost more time to decode than there is."""
 
     def __init__(self, path: Path, clock: PacedClock, cost_s: float, *, is_live: bool) -> None:
-        plan = DecodePlan(share=DecodeShare(clock))
+        plan = DecodePlan(share=DecodeShare(clock).join(lambda: 0.0))
         self._reader = open_file(path, limits=VideoLimits(plan=plan))
         assert isinstance(self._reader, VideoReader)
         self._clock, self._cost_s = clock, cost_s
         self.vitals = self._reader.vitals
         self.leap = self._reader.leap
+        self.note_lag = self._reader.note_lag
         self.close = self._reader.close
         self.info = replace(self._reader.info, is_live=is_live)
 
     def read(self) -> Decoded | None:
         self._clock.now_s += self._cost_s
         decoded = self._reader.read()
-        if self.info.is_live and decoded is None:
-            raise LOST
+        while self.info.is_live and decoded is None:
+            if not self.vitals.is_holding:
+                raise LOST
+            decoded = self._reader.read()
         if self.info.is_live and decoded is not None and decoded.pts_s is not None:
             waited_s = max(0.0, decoded.pts_s - self._clock.now_s)  # it hasn't been there before
             self._clock.now_s += waited_s

@@ -22,6 +22,13 @@ def test_a_live_stream_goes_on_behind_the_last_connection_whatever_its_camera_sa
     assert times == pytest.approx([700.0, 700.04, 700.08, 700.12])
 
 
+def test_a_file_that_is_played_again_keeps_its_time_though_its_beginning_is_passed_over() -> None:
+    again = Stamps(make_source(), 20.0, 0.0)
+    again.pass_over(50)
+    found = again.stamp(Decoded(make_picture(), 2.0), 50, 0.0)
+    assert found.media_s == pytest.approx(20.0 + 50 * again.frame_s)
+
+
 def test_a_live_source_without_any_timestamps_has_none() -> None:
     stamps = Stamps(replace(LIVE, time_base=None), None, 0.0)
     assert stamps.stamp(Decoded(make_picture(), None), 0, 1.0).pts_s is None
