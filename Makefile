@@ -5,7 +5,8 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 .PHONY: help demo test lint format bench soak setup setup-run setup-dev clean
 
-# More words for the program that a target runs: make demo ARGS="--streams 2", make test ARGS="-k lanes"
+# More words for the program that a target runs: make demo ARGS="--streams 2", make test ARGS="-k lanes",
+# or in half the time, two files of tests at once: make test ARGS="-n 2 --dist loadfile"
 ARGS ?=
 
 # Real models and clips for the tests marked `realdata`; what the caller sets wins.

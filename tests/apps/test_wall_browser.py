@@ -11,6 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
+from loguru import logger
 
 from tests.broker import free_port
 from tests.command import address_said, ended, started, write_config
@@ -567,7 +568,7 @@ def test_from_the_camera_to_the_glass_16_tiles_take_less_than_a_quarter_of_a_sec
 ) -> None:
     config = document(tmp_path, CAMERAS[:16])
     for camera in config["streams"]:
-        camera["source"] = camera["source"].replace("fps=8", "fps=3")  # the browser is here, too
+        camera["source"] = camera["source"].replace("fps=8", "fps=2")  # the browser is here, too
     with (
         wall(tmp_path, stage, config) as (url, _),
         browsing.visiting(browser, url, size=(1280, 760), script=browsing.GLASS_SCRIPT) as visit,
@@ -582,4 +583,6 @@ def test_from_the_camera_to_the_glass_16_tiles_take_less_than_a_quarter_of_a_sec
     if idle < IDLE_PERCENT:
         pytest.skip(f"needs a machine with a third to spare: {idle:.0f} % were idle")
     p95 = delays[int(len(delays) * 0.95)]
-    assert p95 < 250, f"{len(delays)} pictures: p50 {delays[len(delays) // 2]} ms, p95 {p95} ms"
+    figures = {"pictures": len(delays), "p50_ms": delays[len(delays) // 2], "p95_ms": p95}
+    logger.info("from the camera to the glass: {}, {:.0f} % idle", figures, idle)
+    assert p95 < 250, figures

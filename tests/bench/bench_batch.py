@@ -39,7 +39,7 @@ from vidpipe.inference.zoo import fetch_clip, fetch_model
 
 ROUNDS = 3
 FILES = 8
-SECONDS = 6.0
+SECONDS = 15.0
 
 
 def main() -> None:

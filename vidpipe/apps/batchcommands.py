@@ -34,7 +34,7 @@ def batch(
         list[str] | None,
         typer.Option(
             metavar="FORMATS",
-            help="jsonl (always), csv, parquet, coco, mot, video, contact, html; by commas.",
+            help="jsonl, summary (always), csv, parquet, coco, mot, video, contact, html; commas.",
         ),
     ] = None,
     jobs: Annotated[

@@ -55,6 +55,9 @@ from vidpipe.shots import Exhibition
 from vidpipe.telemetry.overview import Overview
 from vidpipe.telemetry.recent import Recent
 
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""What stands for all addresses, which no browser can go to, and one of them."""
+
 _SAMPLE_S = 1.0
 _STOP_S = 1.0
 _IDLE_S = 5
@@ -87,11 +90,11 @@ class HttpServer:
 
     @property
     def url(self) -> str:
-        """Where it answers, once it has started."""
+        """Where it answers on this machine, once it has started."""
         assert self._socket is not None
         host, port = self._socket.getsockname()[:2]
         scheme = "http" if self._config.tls is None else "https"
-        return f"{scheme}://{shown_address(host, port)}"
+        return f"{scheme}://{shown_address(_EVERYWHERE.get(host, host), port)}"
 
     def show(
         self,
@@ -121,8 +124,11 @@ class HttpServer:
         self._uvicorn = self._made()
         # Held by no native call, but a stop must not depend on it.
         self._threads.spawn("vp-http", self._run, may_hang=True)
+        host = self._socket.getsockname()[0]
         logger.info("the server listens on {}", address)
-        if config.tls is None and not is_loopback(self._socket.getsockname()[0]):
+        if host in _EVERYWHERE:
+            logger.info("it listens on every address of this machine ({})", socket.gethostname())
+        if config.tls is None and not is_loopback(host):
             logger.warning(
                 "server: tokens and pictures can be read on their way through the network: set "
                 "server.tls, or leave the encryption to a proxy and the host at 127.0.0.1"

@@ -244,6 +244,14 @@ def test_an_empty_token_is_none(token: str) -> None:
         pass
 
 
+def test_a_server_for_all_addresses_says_one_that_a_browser_can_go_to(log_lines: list[str]) -> None:
+    tokens = [{"role": "viewer", "token": "a-token-of-16-letters"}]
+    with served(FakeOverview(), host="0.0.0.0", tokens=tokens) as url:
+        assert url.startswith("http://127.0.0.1:")
+        assert ask(f"{url}/healthz").status == 200
+    assert any("every address of this machine" in line for line in log_lines)
+
+
 def test_a_page_of_the_web_cannot_ask_by_a_name_of_its_own(url: str) -> None:
     assert ask(f"{url}/api/streams", host="evil.example").status == 421
     assert ask(f"{url}/api/streams", host="localhost:1234").status == 200
