@@ -86,22 +86,31 @@ def write_long(path: Path, seconds: int, *, size_wh: tuple[int, int] = (64, 48))
             picture = scene_bgr(size_wh, number)
             out.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="bgr24")))
         out.mux(stream.encode(None))
+    repeated(block, path, seconds)
+    block.unlink()
+    return path
+
+
+def repeated(clip: Path, path: Path, seconds: int) -> Path:
+    """Write a file that plays a clip over and over, packet by packet, to a key frame so far on."""
     with av.open(str(path), "w") as out:
         copy = None
-        for start_s in range(0, seconds, BLOCK_S):
-            with av.open(str(block)) as read:
+        begin = 0
+        while True:
+            with av.open(str(clip)) as read:
                 video = read.streams.video[0]
                 copy = copy or out.add_stream_from_template(video)
+                end = begin
                 for packet in read.demux(video):
                     if packet.pts is None or packet.dts is None or packet.time_base is None:
                         continue
-                    if start_s + packet.pts * packet.time_base < seconds:
-                        shift = round(start_s / packet.time_base)
-                        packet.pts, packet.dts = packet.pts + shift, packet.dts + shift
-                        packet.stream = copy
-                        out.mux(packet)
-    block.unlink()
-    return path
+                    packet.pts, packet.dts = packet.pts + begin, packet.dts + begin
+                    if packet.is_keyframe and packet.pts * packet.time_base >= seconds:
+                        return path
+                    end = max(end, packet.pts + (packet.duration or 0))
+                    packet.stream = copy
+                    out.mux(packet)
+                begin = end
 
 
 def tiny_model(folder: Path) -> Path:

@@ -27,11 +27,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import av
-
 from tests.bench.bench_pipeline import make_clip
 from tests.command import environment, write_config
-from tests.recordings import tiny_model
+from tests.recordings import repeated, tiny_model
 from vidpipe.apps.bench.ceiling import Shares, measure_ceiling
 from vidpipe.apps.bench.job import RunJob, Subject
 from vidpipe.config.schema import default_cache_dir
@@ -99,28 +97,6 @@ def split(folder: Path, clip: Path, seconds: int) -> None:
     ratio = statistics.median(rates["divided"]) / statistics.median(rates["in one piece"])
     same = "the same bytes" if len(results) == 1 else "OTHER BYTES"
     print(f"{os.cpu_count()} cores: {ratio:.2f} times as fast, {same}")
-
-
-def repeated(clip: Path, target: Path, seconds: int) -> Path:
-    """Write a file that plays a clip over and over, its packets as they are."""
-    with av.open(str(target), "w") as out:
-        stream = None
-        begin = 0
-        while True:
-            with av.open(str(clip)) as source:
-                found = source.streams.video[0]
-                stream = stream or out.add_stream_from_template(found)
-                end = begin
-                for packet in source.demux(found):
-                    if packet.dts is None or packet.pts is None:
-                        continue
-                    end = max(end, begin + packet.pts + (packet.duration or 0))
-                    packet.pts, packet.dts = packet.pts + begin, packet.dts + begin
-                    packet.stream = stream
-                    out.mux(packet)
-                begin = end
-                if found.time_base is None or begin * found.time_base >= seconds:
-                    return target
 
 
 def efficiency(folder: Path, clip: Path, model: Path) -> None:

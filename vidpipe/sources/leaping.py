@@ -61,8 +61,7 @@ class Leap:
         A file's packets are all there at once, and whether there is time for the next ones is to be
         asked when they are due.
         """
-        is_over = self._until_s is not None and is_key and at_s >= self._until_s
-        return is_over and not self._is_live
+        return not self._is_live and is_key and self._has_landed(at_s)
 
     def passes_over(self, at_s: float, *, is_key: bool) -> bool:
         """Return True if the next packet is left out.
@@ -77,9 +76,8 @@ class Leap:
                 self._interval_s = at_s - self._key_s
             self._key_s = at_s
         if self._until_s is not None:
-            has_landed = is_key and at_s >= self._until_s
             is_lost = not -1.0 < at_s - self._decoded_s < _LOST_S
-            if not has_landed and not is_lost:
+            if not (is_key and self._has_landed(at_s)) and not is_lost:
                 return True
             self._until_s = None
         if is_key and self._leaves_out(at_s):
@@ -88,6 +86,10 @@ class Leap:
                 return True
         self._decoded_s = at_s
         return False
+
+    def _has_landed(self, at_s: float) -> bool:
+        """At a key frame: tell whether it is where a leap ends."""
+        return self._until_s is not None and at_s >= self._until_s
 
     @property
     def _has_keys(self) -> bool:
