@@ -293,7 +293,7 @@ class Workshop:
         count = sum(one.enabled for one in self.config.streams)
         threads = max(1, _cores() // max(1, count, len(self._chains)))
         if draft.is_live:
-            share = self._decode_share.join(lambda: meter.answered / config.weight, config.model)
+            share = self._decode_share.join(lambda: meter.answered, config.weight, config.model)
             plan = replace(plan, share=share)
         spec = replace(source_spec(config, threads), plan=plan, packets=packets)
         return partial(open_reader, spec)

@@ -22,7 +22,6 @@ from vidpipe.runtime.meters import StreamMeter
 from vidpipe.runtime.supervisor import ThreadGroup
 from vidpipe.sources.connection import STUBBORN, Backoff
 from vidpipe.sources.frozen import FrozenWatch
-from vidpipe.sources.pacing import Pacer
 from vidpipe.sources.punctuality import Punctuality
 from vidpipe.sources.stamping import ASSUMED_RATE_FPS, Stamp, Stamps, wall_time
 from vidpipe.sources.states import Move, SourceStates
@@ -118,7 +117,6 @@ class Capture:
         self._threads = ThreadGroup()
         self._held: list[threading.Event] = []
         self._is_live = policy.is_live
-        self._pacer = Pacer()
         self._punctuality = Punctuality(policy.max_late_s, self._log)
         self._frozen = FrozenWatch(policy.frozen_s)
         self._epoch = policy.first_epoch
@@ -268,7 +266,7 @@ class Capture:
             self._next_pts_s = stamps.next_pts_s
             is_in_time = not is_paced or self._is_in_time(stamp.media_s)
             if vitals is not None and (is_paced or info.is_live):
-                self._keep_up(reader, vitals, stamp.media_s)
+                self._punctuality.keep_up(reader, vitals, stamp.media_s, self._clock())
             if not is_in_time:
                 self._count_lost(DropCause.PACING)
                 continue
@@ -335,17 +333,9 @@ class Capture:
             self._is_in_time(self._next_pts_s)  # what was passed over takes its time, too
         return vitals is not None and vitals.is_holding
 
-    def _keep_up(self, reader: Reader, vitals: Vitals, media_s: float) -> None:
-        """Let what comes too late to be decoded be passed over, of a source that can't wait."""
-        keeps_up = self._punctuality.keep_up(reader, vitals, media_s, self._clock())
-        if not keeps_up and not self._is_live:
-            # There is nothing to leap to: it is played slower.
-            self._pacer = Pacer()
-            self._punctuality.begin()
-
     def _rest(self, media_s: float) -> None:
         """Wait for a moment of a paced file's clock."""
-        if early_s := self._pacer.early_s(media_s, self._clock()):
+        if early_s := self._punctuality.pacer.early_s(media_s, self._clock()):
             self._stop.wait(early_s)
 
     def _count_overtaken(self, vitals: Vitals, *, is_paced: bool) -> int:
@@ -362,7 +352,7 @@ class Capture:
 
     def _is_in_time(self, media_s: float) -> bool:
         """Wait until a paced frame is due; False if it is too late for it."""
-        wait_s = self._pacer.wait_s(media_s, self._clock())
+        wait_s = self._punctuality.pacer.wait_s(media_s, self._clock())
         if wait_s > 0:
             self._stop.wait(wait_s)
         return wait_s > -self._policy.max_late_s

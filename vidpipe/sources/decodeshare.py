@@ -1,8 +1,9 @@
 """How much of all streams this machine can decode, learnt from those that come late. Pure policy.
 
 Left to themselves, streams that happen to be early would go on decoding everything, and the others
-next to nothing. So no more of them decode at once than there is time for, group of pictures by
-group of pictures: those first that have had the fewest answers for their weight.
+next to nothing. So no more of them decode at once than there is time for: those that have had the
+fewest answers for their weight. One that is due begins at its key frame, in the place of one that
+has had more, which leaves out the rest of its group of pictures.
 """
 
 from __future__ import annotations
@@ -12,28 +13,30 @@ import time
 from collections.abc import Callable, Hashable
 
 from vidpipe.interfaces import Clock
-
-_LESS_IF_HOPELESS = 0.7
-_LESS_IF_STRAINED = 0.9
-_MORE = 1.02
-_LEAST = 0.1
-_SETTLING_S = 2.0
-"""After less was taken on it takes so long until lateness tells anything again."""
-_CALM_S = 1.0
-"""After so long without a late stream a little more is tried."""
+from vidpipe.sources.decodelevel import DecodeLevel
 
 _STRAINED_S = 0.1
 """Where a part is left out already, streams that lag so far say that it is too small a part: the
 model, which is there for all of them, finds no time between so many decoders."""
 
-_HALF_LIFE_S = 120.0
+_HALF_LIFE_S = 600.0
 """Answers that are so old count half."""
 
-_GONE_S = 20.0
+_GONE_S = 60.0
 """Who hasn't come to a key frame for so long has no part in what the others get."""
 
-_SLACK_S = 0.1
-"""Groups that meet within so short a time don't overlap."""
+_SILENCE_S = 2.0
+"""Who hasn't decoded anything for so long has left its place."""
+
+_LOOK_S = 0.1
+"""How old what is known of all streams' answers may be: many ask at once."""
+
+_ENOUGH = 0.7
+"""With so many of the places taken the model has enough to do; the rest is for those who have had
+less than the others."""
+
+_APART_S = 2.0
+"""Commonly there is a key frame in so long a time."""
 
 _GOLDEN = 0.618034
 """Multiples of it, without their whole part, lie evenly between 0 and 1, however many they are."""
@@ -46,64 +49,99 @@ class DecodeShare:
         """Begin with everything."""
         self.clock = clock
         self._lock = threading.Lock()
-        self._level = 1.0
-        self._late_at = self._less_at = self._more_at = clock()
+        self._level = DecodeLevel(clock())
         self._members: set[Member] = set()
-        self._asked = 0
+        self._joined = self._asked = 0
+        self._leads_at = float("-inf")
+        self._lead: dict[Member, float] = {}
 
-    def join(self, answered: Callable[[], float], rivals: Hashable = None) -> Member:
+    def join(
+        self, answered: Callable[[], int], weight: float = 1.0, rivals: Hashable = None
+    ) -> Member:
         """Return a new member.
 
         Args:
-            answered: How many answers it has had so far, divided by its weight.
+            answered: How many answers it has had so far.
+            weight: What it is to have of them, beside others.
             rivals: The same for all that ask the same model.
         """
-        member = Member(self, answered, rivals)
         with self._lock:
+            self._joined += 1
+            member = Member(self, self._joined, answered, weight, rivals)
             self._members.add(member)
-        return member
+            return member
+
+    @property
+    def count(self) -> int:
+        """How many streams there are."""
+        return len(self._members)
 
     def level(self) -> float:
         """Return which part of the streams may decode at once now, up to 1."""
         with self._lock:
-            now_s = self.clock()
-            if self._level < 1.0 and now_s - max(self._late_at, self._more_at) >= _CALM_S:
-                self._level = min(1.0, self._level * _MORE)
-                self._more_at = now_s
-            return self._level
+            return self._level_now()
 
     def note_late(self) -> None:
         """A stream is late beyond hope, since it can't be decoded in time."""
-        self._take(_LESS_IF_HOPELESS)
+        with self._lock:
+            self._level.note_late(self.clock(), len(self._members))
 
     def note_lag(self, seconds: float) -> None:
         """A stream's newest picture is so late, since it had to wait for its turn."""
-        if seconds > _STRAINED_S and self._level < 1.0:
-            self._take(_LESS_IF_STRAINED)
+        if seconds > _STRAINED_S:
+            self._level.note_strain(self.clock())
 
-    def admits(self, member: Member) -> bool:
-        """Tell whether there is time to decode a member's group of pictures that begins now.
-
-        There is if fewer streams than may be at it at once are at it, or more in need.
-        """
-        level, now_s = self.level(), self.clock()
+    def begins(self, member: Member) -> bool:
+        """Tell whether there is time to decode a member's group of pictures that begins now."""
         with self._lock:
-            member.asked_at = now_s
-            self._members.add(member)
-            self._members = {one for one in self._members if one.asked_at >= now_s - _GONE_S}
-            leads = self._leads(now_s)
+            level = self._level_now()
+            member.asked_at = self.clock()
+            if member not in self._members:  # it has been away
+                self._members.add(member)
+                member.forget()
             self._asked += 1
-            places = level * len(self._members) + (self._asked * _GOLDEN) % 1.0
-            before = sum(
-                one.busy_until > now_s or leads[one] < leads[member]
-                for one in self._members
-                if one is not member
-            )
-            return level == 1.0 or before + 1 <= places
+            # now one more, now one fewer
+            return level == 1.0 or self._has_place(member, level, (self._asked * _GOLDEN) % 1.0)
+
+    def goes_on(self, member: Member) -> bool:
+        """Tell whether there is still time for the group that a member decodes."""
+        if self._level.part == 1.0:  # at every packet: no lock
+            return True
+        with self._lock:
+            level = self._level_now()
+            return level == 1.0 or self._has_place(member, level, 0.5)
+
+    def _level_now(self) -> float:
+        now_s = self.clock()
+        if self._level.is_due(now_s):
+            decoded = sum(one.take_decoded() for one in self._members)
+            answered = sum(one.take_answered() for one in self._members)
+            self._level.adjust(now_s, len(self._members), decoded, answered)
+        return self._level.part
+
+    def _has_place(self, member: Member, level: float, spare: float) -> bool:
+        """Tell whether, of those that decode and this one, it is among the worst off.
+
+        Places are whole, and their part is not: with ``spare`` they are rounded down.
+        """
+        now_s = self.clock()
+        leads = self._leads(now_s)
+        lead = leads.get(member, 1.0)
+        places = level * len(self._members)
+        if lead >= 1.0:
+            places = max(1.0, _ENOUGH * places)
+        worse_off = sum(
+            one.is_at_it(now_s) and (leads.get(one, 1.0), one.number) < (lead, member.number)
+            for one in self._members
+        )
+        return worse_off + 1 <= places + spare
 
     def _leads(self, now_s: float) -> dict[Member, float]:
         """Return what each has had lately, as a part of what its rivals have had on average."""
-        leads = {}
+        if now_s - self._leads_at < _LOOK_S:
+            return self._lead
+        self._leads_at, self._lead = now_s, {}
+        self._members = {one for one in self._members if one.asked_at >= now_s - _GONE_S}
         for rivals in {one.rivals for one in self._members}:
             recent = {one: one.recent(now_s) for one in self._members if one.rivals == rivals}
             known = [answers for answers in recent.values() if answers is not None]
@@ -111,63 +149,95 @@ class DecodeShare:
             for one, answers in recent.items():
                 if answers is None:  # it begins level with the others
                     one.begin_with(mean)
-                leads[one] = answers / mean if answers is not None and mean > 0 else 1.0
-        return leads
-
-    def _take(self, part: float) -> None:
-        with self._lock:
-            self._late_at = self.clock()
-            if self._late_at - self._less_at >= _SETTLING_S:
-                # one alone is late whatever its share, and leaps by itself
-                least = max(_LEAST, 1.0 / max(1, len(self._members)))
-                self._level = max(least, self._level * part)
-                self._less_at = self._late_at
+                self._lead[one] = answers / mean if answers is not None and mean > 0 else 1.0
+        return self._lead
 
 
 class Member:
-    """A stream's part, asked for at its key frames; one thread, but for what the others look at.
+    """A stream's part, asked for packet by packet; one thread, but for what the others look at.
 
     Attributes:
         common: What it is a part of.
+        number: Its own; among those that are as well off, the lower ones come first.
         rivals: The same for all that ask the same model.
-        asked_at: When it last asked.
-        busy_until: When the group that it decodes, or decoded last, is about over.
-        interval_s: How long its groups are, as far as known.
+        asked_at: When it last came to a key frame.
+        interval_s: How far its key frames are apart, as far as known.
     """
 
     def __init__(
-        self, common: DecodeShare, answered: Callable[[], float], rivals: Hashable
+        self,
+        common: DecodeShare,
+        number: int,
+        answered: Callable[[], int],
+        weight: float,
+        rivals: Hashable,
     ) -> None:
         """Begin with no past."""
         self.common = common
+        self.number = number
         self.rivals = rivals
         self.asked_at = common.clock()
-        self.busy_until = 0.0
         self.interval_s: float | None = None
+        self._decoded = 0
+        self._decoded_at = float("-inf")
         self._recent: float | None = None
         self._answered = answered
-        self._counted, self._counted_at = answered(), common.clock()
+        self._weight = weight
+        self._counted = self._taken = answered()
+        self._counted_at = common.clock()
 
-    def decodes(self, interval_s: float, *, must: bool = False) -> bool:
-        """At a key frame: tell whether the group of pictures that it begins is decoded.
+    @property
+    def apart_s(self) -> float:
+        """How much later than others it is played, if it is a file; one alone is not late.
 
-        Args:
-            interval_s: How long it is.
-            must: It is, in any case.
+        Cameras don't begin together. Files that do have their key frames at the same moments, and
+        nobody can take a place in between.
         """
-        if not self.common.admits(self) and not must:
-            return False
-        self.busy_until = self.common.clock() + interval_s - _SLACK_S
-        return True
+        is_alone = self.common.count == 1
+        return 0.0 if is_alone else _APART_S * ((self.number * _GOLDEN) % 1.0)
+
+    def begins(self, *, must: bool = False) -> bool:
+        """At a key frame: tell whether it is decoded, and what follows; ``must``: in any case."""
+        return self._decodes(is_in=self.common.begins(self) or must)
+
+    def goes_on(self) -> bool:
+        """At another packet of a group that is decoded: tell whether it is, too.
+
+        If not, nothing is up to the next key frame.
+        """
+        return self._decodes(is_in=self.common.goes_on(self))
+
+    def is_at_it(self, now_s: float) -> bool:
+        """Tell whether it decodes a group of pictures."""
+        return self._decoded_at > now_s - _SILENCE_S
+
+    def take_decoded(self) -> int:
+        """Return how many pictures it has decoded since the last time."""
+        decoded, self._decoded = self._decoded, 0
+        return decoded
+
+    def take_answered(self) -> int:
+        """Return how many answers it has had since the last time."""
+        before, self._taken = self._taken, self._answered()
+        return self._taken - before
+
+    def _decodes(self, *, is_in: bool) -> bool:
+        self._decoded += is_in
+        self._decoded_at = self.common.clock() if is_in else float("-inf")
+        return is_in
 
     def recent(self, now_s: float) -> float | None:
         """Return its answers by weight, the older ones counting less; None: not known yet."""
         answered = self._answered()
         if self._recent is not None:
             faded = 0.5 ** ((now_s - self._counted_at) / _HALF_LIFE_S)
-            self._recent = self._recent * faded + answered - self._counted
+            self._recent = self._recent * faded + (answered - self._counted) / self._weight
         self._counted, self._counted_at = answered, now_s
         return self._recent
+
+    def forget(self) -> None:
+        """Have no past again."""
+        self._recent = None
 
     def begin_with(self, recent: float) -> None:
         """Take so many answers for its own."""

@@ -1,7 +1,7 @@
 """Leaping over what has become too late to be decoded, from key frame to key frame. Pure policy.
 
-What lies between two key frames can be left out whole, and nothing else: pictures there stand on
-one another.
+Pictures between two key frames stand on one another: where one of them is left out, all that
+follow up to the next key frame are.
 """
 
 from __future__ import annotations
@@ -9,12 +9,15 @@ from __future__ import annotations
 from vidpipe.sources.decodeshare import Member
 
 _LONGEST_S = 8.0
-"""Where key frames are rarer than that, none is waited for."""
+"""A file whose key frames are further apart is played slower rather than from one to the next."""
+
+_LONGEST_LIVE_S = 30.0
+"""A camera can't be slowed down: its pictures would only grow older."""
 
 _LONGEST_REST_S = 16.0
 """No stream that others are to be decoded before rests for longer."""
 
-_LOST_S = 2 * _LONGEST_REST_S
+_LOST_S = 2 * (_LONGEST_LIVE_S + _LONGEST_REST_S)
 """Timestamps that are further from the last ones have begun anew."""
 
 
@@ -31,6 +34,7 @@ class Leap:
         """
         self._share = share
         self._is_live = is_live
+        self._longest_s = _LONGEST_LIVE_S if is_live else _LONGEST_S
         self._key_s: float | None = None
         # A file that is played over and over has its key frames where they were.
         self._interval_s = share.interval_s if share is not None and not is_live else None
@@ -49,6 +53,11 @@ class Leap:
             return False
         self._until_s = self._decoded_s + seconds
         return True
+
+    @property
+    def apart_s(self) -> float:
+        """How much later it is played than others."""
+        return self._share.apart_s if self._share is not None else 0.0
 
     def note_lag(self, seconds: float) -> None:
         """Tell how late the newest picture is."""
@@ -80,7 +89,7 @@ class Leap:
             if not (is_key and self._has_landed(at_s)) and not is_lost:
                 return True
             self._until_s = None
-        if is_key and self._leaves_out(at_s):
+        if self._leaves_out(at_s, is_key=is_key):
             self._until_s = at_s
             if not is_first:  # whoever opens a file wants to see one picture of it
                 return True
@@ -93,12 +102,14 @@ class Leap:
 
     @property
     def _has_keys(self) -> bool:
-        return self._interval_s is not None and 0.0 < self._interval_s <= _LONGEST_S
+        return self._interval_s is not None and 0.0 < self._interval_s <= self._longest_s
 
-    def _leaves_out(self, at_s: float) -> bool:
-        """At a key frame: tell whether its group is one of those that there is no time for."""
+    def _leaves_out(self, at_s: float, *, is_key: bool) -> bool:
+        """Tell whether there is no time for a packet and what follows up to a key frame."""
         if self._share is None or not self._has_keys or self._interval_s is None:
             return False
+        if not is_key:
+            return not self._share.goes_on()
         self._share.interval_s = self._interval_s
         is_long = at_s - self._decoded_s + self._interval_s > _LONGEST_REST_S
-        return not self._share.decodes(self._interval_s, must=is_long)
+        return not self._share.begins(must=is_long)

@@ -18,6 +18,11 @@ class Pacer:
         """Return how long it is until a moment of the container's clock; 0 if it is over."""
         return 0.0 if self._origin_s is None else max(0.0, self._origin_s + pts_s - now_s)
 
+    def put_off(self, seconds: float) -> None:
+        """Let all that is still to come be due so much later."""
+        if self._origin_s is not None:
+            self._origin_s += seconds
+
     def wait_s(self, pts_s: float, now_s: float) -> float:
         """Return how long the frame has to wait; negative if it is late already."""
         if self._origin_s is None or not -1.0 < pts_s - self._last_pts_s < _JUMP_S:

@@ -32,6 +32,7 @@ from vidpipe.sources.declared import (
     info_of,
     promise_of,
 )
+from vidpipe.sources.leaping import Leap
 from vidpipe.sources.planes import clockwise_deg, picture_of
 from vidpipe.sources.sieve import Sieve
 from vidpipe.sources.skipping import DecodeMode
@@ -155,13 +156,10 @@ class VideoReader:
         with suppress(av.FFmpegError, OSError):  # it may be gone already
             self._container.close()
 
-    def note_lag(self, seconds: float) -> None:
+    @property
+    def leap(self) -> Leap:
         """See ``CanLeap``."""
-        self._sieve.leap.note_lag(seconds)
-
-    def leap(self, seconds: float) -> bool:
-        """See ``CanLeap``."""
-        return self._sieve.leap.begin(seconds)
+        return self._sieve.leap
 
     def _fill(self) -> None:
         """Decode until a picture is ready or the source has ended."""

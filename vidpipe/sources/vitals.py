@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from vidpipe.sources.leaping import Leap
+
 
 @dataclass(slots=True)
 class Vitals:
@@ -45,14 +47,6 @@ class HasVitals(Protocol):
 class CanLeap(Protocol):
     """A reader that can leave out what comes next."""
 
-    def note_lag(self, seconds: float) -> None:
-        """Take note of how late the newest picture is; on the reader's thread."""
-
-    def leap(self, seconds: float) -> bool:
-        """Decode nothing before the first key frame so far on; on the reader's thread.
-
-        What is left out is counted in ``Vitals.overtaken``.
-
-        Returns:
-            False: key frames are too rare; nothing is left out.
-        """
+    @property
+    def leap(self) -> Leap:
+        """How; for the reader's thread. What is left out is counted in ``Vitals.overtaken``."""

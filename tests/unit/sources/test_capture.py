@@ -392,13 +392,12 @@ class CostlyReader:
     """A real reader whose pictures cost more time to decode than there is."""
 
     def __init__(self, path: Path, clock: PacedClock, cost_s: float, *, is_live: bool) -> None:
-        plan = DecodePlan(share=DecodeShare(clock).join(lambda: 0.0))
+        plan = DecodePlan(share=DecodeShare(clock).join(lambda: 0))
         self._reader = open_file(path, limits=VideoLimits(plan=plan))
         assert isinstance(self._reader, VideoReader)
         self._clock, self._cost_s = clock, cost_s
         self.vitals = self._reader.vitals
         self.leap = self._reader.leap
-        self.note_lag = self._reader.note_lag
         self.close = self._reader.close
         self.info = replace(self._reader.info, is_live=is_live)
 

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import pytest
 
 from tests.fakes import FakeClock
-from vidpipe.sources.decodeshare import DecodeShare
+from vidpipe.sources.decodeshare import DecodeShare, Member
 from vidpipe.sources.leaping import Leap
 
 RATE_FPS = 25
@@ -17,23 +18,35 @@ def decoded(leap: Leap, packets: range, *, key_every: int = 50) -> list[int]:
 
 
 def overloaded(clock: FakeClock) -> DecodeShare:
-    """Return a share of a tenth that stays one while somebody is late."""
+    """Return what sixteen others share, a tenth of them at once; it stays so for a minute."""
     share = DecodeShare(clock)
-    crowd = [share.join(lambda: 0.0) for _ in range(16)]
+    crowd = [share.join(lambda: 0) for _ in range(16)]
     for _ in range(100):
         clock.advance(2)
         share.note_late()
         for one in crowd:
-            one.decodes(1e6, must=True)
+            one.begins()
+    clock.advance(3)  # none of them is at it any more
     return share
 
 
-def played(leap: Leap, clock: FakeClock, share: DecodeShare, packets: int) -> list[int]:
-    """Return which packets are not passed over, played in their own time, beside busy others."""
+def played(
+    member: Member, clock: FakeClock, packets: int, *, busy: Callable[[int], bool] = lambda _: True
+) -> list[int]:
+    """Return which packets are not passed over, played in their own time, beside others.
+
+    Args:
+        member: Its part.
+        clock: Is moved on.
+        packets: How many.
+        busy: Tells of a packet whether the others decode meanwhile.
+    """
+    leap, share = Leap(member), member.common
+    others = share._members - {member}
     found = []
     for n in range(packets):
-        for one in share._members:
-            one.asked_at = clock()
+        for one in others:
+            assert not busy(n) or one.begins(must=True)
         found += [n] * (not leap.passes_over(n / RATE_FPS, is_key=n % 50 == 0))
         clock.advance(1 / RATE_FPS)
         share.note_late()
@@ -60,10 +73,17 @@ def test_before_the_second_key_frame_there_is_nothing_to_leap_to() -> None:
     assert decoded(leap, range(40, 60)) == list(range(40, 60))
 
 
-def test_rare_key_frames_are_not_waited_for() -> None:
-    leap = Leap(None)
+def test_rare_key_frames_of_a_file_are_not_waited_for() -> None:
+    leap = Leap(None, is_live=False)
     decoded(leap, range(600), key_every=250)
     assert not leap.begin(0.7)
+
+
+def test_a_camera_whose_key_frames_are_rare_leaps_all_the_same() -> None:
+    leap = Leap(None)
+    decoded(leap, range(600), key_every=250)
+    assert leap.begin(0.7)
+    assert decoded(leap, range(600, 800), key_every=250) == list(range(750, 800))
 
 
 @pytest.mark.parametrize("to_s", [0.0, 4000.0])
@@ -75,17 +95,21 @@ def test_timestamps_that_begin_anew_end_a_leap(to_s: float) -> None:
     assert not leap.passes_over(to_s, is_key=False)
 
 
-def test_a_share_leaves_out_whole_groups(clock: FakeClock) -> None:
-    share = overloaded(clock)
-    found = played(Leap(share.join(lambda: 0.0)), clock, share, 2000)
-    groups = sorted({n // 50 for n in found})
-    assert found == [n for group in groups for n in range(50 * group, 50 * group + 50)]
-    assert 3 <= len(groups) < 20
+def test_whole_groups_are_left_out_where_others_decode(clock: FakeClock) -> None:
+    member = overloaded(clock).join(lambda: 0)
+    found = played(member, clock, 400, busy=lambda n: 100 <= n < 230)
+    assert found == [*range(100), *range(300, 400)]
+
+
+def test_the_rest_of_a_group_is_left_out_where_others_are_worse_off(clock: FakeClock) -> None:
+    member = overloaded(clock).join(lambda: 0)
+    found = played(member, clock, 400, busy=lambda n: 120 <= n < 180)
+    assert found == [*range(120), *range(250, 400)]
 
 
 def test_nobody_rests_for_longer_than_some_seconds(clock: FakeClock) -> None:
     share = overloaded(clock)
-    found = played(Leap(share.join(lambda: 0.0)), clock, share, 5000)
+    found = played(share.join(lambda: 0), clock, 5000)
     gaps = [(b - a) / RATE_FPS for a, b in itertools.pairwise(found)]
     assert 12.0 < max(gaps) <= 16.1
 
@@ -109,9 +133,9 @@ def test_a_camera_is_never_held() -> None:
 
 def test_a_file_that_is_played_again_shows_one_picture_and_may_rest(clock: FakeClock) -> None:
     share = overloaded(clock)
-    member = share.join(lambda: 0.0)
+    member = share.join(lambda: 0)
     member.interval_s = 2.0
-    share.join(lambda: 0.0).decodes(1000.0, must=True)
+    assert all(one.begins(must=True) for one in share._members)
     leap = Leap(member, is_live=False)
     assert decoded(leap, range(100)) == [0]
 
@@ -119,6 +143,6 @@ def test_a_file_that_is_played_again_shows_one_picture_and_may_rest(clock: FakeC
 def test_a_leap_tells_that_somebody_is_late(clock: FakeClock) -> None:
     share = DecodeShare(clock)
     clock.advance(10)
-    share.join(lambda: 0.0)
-    Leap(share.join(lambda: 0.0)).begin(0.5)
+    share.join(lambda: 0)
+    Leap(share.join(lambda: 0)).begin(0.5)
     assert share.level() < 1.0

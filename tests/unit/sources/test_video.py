@@ -164,7 +164,7 @@ def test_a_damaged_file_is_decoded_to_its_end(tmp_path: Path, name: str) -> None
 def test_a_damaged_file_that_is_played_like_a_camera_says_so_too(tmp_path: Path) -> None:
     path = damage(write_clip(tmp_path / "clip.mp4", LARGE), 0.5, 40)
     reader = open_file(
-        path, limits=VideoLimits(plan=DecodePlan(share=DecodeShare().join(lambda: 0.0)))
+        path, limits=VideoLimits(plan=DecodePlan(share=DecodeShare().join(lambda: 0)))
     )
     with pytest.raises(SourceError, match="1 picture damaged"):
         read_to_the_end(reader)
