@@ -84,7 +84,11 @@ class DecodeShare:
     def note_late(self) -> None:
         """A stream is late beyond hope, since it can't be decoded in time."""
         with self._lock:
+            was_all = self._level.part == 1.0
             self._level.note_late(self.clock(), len(self._members))
+            if was_all and self._level.part < 1.0:
+                for one in self._members:  # who had more of what was enough for all owes nothing
+                    one.forget()
 
     def note_lag(self, seconds: float) -> None:
         """A stream's newest picture is so late, since it had to wait for its turn."""
@@ -238,6 +242,8 @@ class Member:
     def forget(self) -> None:
         """Have no past again."""
         self._recent = None
+        self.take_decoded()
+        self.take_answered()
 
     def begin_with(self, recent: float) -> None:
         """Take so many answers for its own."""

@@ -104,6 +104,21 @@ def test_one_that_comes_late_or_back_begins_level(clock: FakeClock) -> None:
         assert share._leads(clock())[newcomer] == pytest.approx(1.0, abs=0.3)
 
 
+def test_who_had_more_while_there_was_enough_for_all_owes_nothing(clock: FakeClock) -> None:
+    share = DecodeShare(clock)
+    answers = [0, 0]
+    slow, fast = (share.join(lambda n=n: answers[n]) for n in range(2))  # type: ignore[misc]
+    for _ in range(3):
+        answers[:] = answers[0] + 1000, answers[1] + 9000
+        for _ in range(9):
+            clock.advance(400)
+            assert slow.begins()
+            assert fast.begins()
+        lowered(share, clock, 0.5)
+        assert share._leads(clock()) == {slow: 1.0, fast: 1.0}
+        share._level.part = 1.0
+
+
 def test_what_must_be_decoded_is(clock: FakeClock) -> None:
     share, members = crowd(clock)
     lowered(share, clock, 0.1)
