@@ -25,7 +25,7 @@ from vidpipe.outputs.fanout import Fanout, SinkLane
 from vidpipe.runtime.meters import StreamMeter
 from vidpipe.runtime.supervisor import ThreadGroup
 from vidpipe.scheduling.dispatch import Dispatcher
-from vidpipe.scheduling.intake import DispatchPolicy
+from vidpipe.scheduling.intake import DispatchPolicy, Intake
 from vidpipe.scheduling.lanes import LanePolicy
 from vidpipe.types import (
     NO_DETECTIONS,
@@ -177,11 +177,12 @@ class Plant:
         )
         self._dawdle = Dawdler(plan.seed, plan.longest_s)
         self.dispatcher = Dispatcher(self._emit, time.monotonic)
+        self.intakes: dict[str, Intake] = {}
         self.fanouts: dict[str, Fanout] = {}
         for stream in streams:
             name, meter = stream.stream, self.meters[stream.stream]
             policy = DispatchPolicy(stream.lane, stream.window, detect_fps=stream.detect_fps)
-            self.dispatcher.add(name, policy, meter)
+            self.intakes[name] = self.dispatcher.add(name, policy, meter)
             self.fanouts[name] = Fanout(name, stream.sinks, meter, self)
             role = StreamRole(name, self.fanouts[name], meter)
             self.chains[name] = StreamChain(role, self.ended.append, time.monotonic)
@@ -192,7 +193,7 @@ class Plant:
         """A window moves on."""
         with self._lock:
             self._out[stream] -= 1
-        self.dispatcher.release(stream)
+        self.intakes[stream].release()
 
     def make_room(self, stream: str) -> None:
         """A chain may go on."""
@@ -265,11 +266,11 @@ class Plant:
                 stream.dawdle()
                 frame = make_frame(number, stream=name, captured_at=time.monotonic(), source=source)
                 meter.count_captured()
-                if not self.dispatcher.put(frame):
+                if not self.intakes[name].put(frame):
                     meter.count_dropped(DropCause.STOP)
                     break
                 self.taken[name] += 1
-            self.dispatcher.end(name)
+            self.intakes[name].end()
 
         return run
 

@@ -33,6 +33,7 @@ from vidpipe.apps.messages import (
     Order,
     Ready,
     Show,
+    Shown,
     Stop,
     Task,
     Turn,
@@ -42,12 +43,12 @@ from vidpipe.apps.messages import (
     portable_stats,
     refusal_from_error,
 )
-from vidpipe.apps.picturepost import PicturePost
 from vidpipe.apps.pipeline import Pipeline
 from vidpipe.apps.turns import Turns
 from vidpipe.errors import VidpipeError
 from vidpipe.runtime.channel import Channel, ChannelClosedError
 from vidpipe.runtime.logs import redact, register_secret, trace_of
+from vidpipe.runtime.newest import Newest
 from vidpipe.runtime.supervisor import ThreadGroup, take_short_turns
 from vidpipe.shots import Shot, ShotSize, Visit, Wants
 
@@ -186,7 +187,7 @@ class Speaker:
         self._pipe = pipe
         self._threads = ThreadGroup()
         self._words: Channel[Word | _Pictures] = Channel(_LINES_HELD)
-        self._post = PicturePost()
+        self._shots: Newest[tuple[str, ShotSize], Shot] = Newest()
         self._visit: Visit | None = None
         self._lost_lines = 0
         self._lock = threading.Lock()
@@ -232,10 +233,10 @@ class Speaker:
 
     def _take_shot(self, shot: Shot, sizes: Collection[ShotSize]) -> None:
         """Send a picture, if the parent reads; never waits."""
-        if self._post.put(shot, sizes):
+        if self._shots.put(shot, [(shot.stream, size) for size in sizes]):
             with suppress(ChannelClosedError):
                 if not self._words.put(_Pictures(), timeout_s=0):
-                    self._post.miss()
+                    self._shots.miss()
 
     def freeze(self) -> None:
         """Let no more streams count as ended: a stop ends them all, done or not."""
@@ -287,8 +288,11 @@ class Speaker:
                     self._tell(self._pipeline)
 
     def _speak(self, word: Word | _Pictures) -> None:
-        for one in self._post.take() if isinstance(word, _Pictures) else (word,):
-            self._pipe.send(one)
+        if not isinstance(word, _Pictures):
+            self._pipe.send(word)
+            return
+        for shot, kinds in self._shots.take():
+            self._pipe.send(Shown(shot, tuple(size for _, size in kinds)))
 
     def _tell(self, pipeline: Pipeline) -> None:
         self._pipe.send(self.view())

@@ -38,7 +38,7 @@ class _Pause(Enum):
 class Dispatcher:
     """All lanes that share one pool, or the pools of one model.
 
-    ``put`` is called by capture threads, ``run`` by one thread a route, the rest by any thread.
+    ``run`` is called by one thread a route, the rest by any thread.
     """
 
     def __init__(
@@ -81,21 +81,6 @@ class Dispatcher:
                 intake.shut()
             return intake
 
-    def put(self, frame: Frame) -> bool:
-        """Append a frame to its stream's lane: see ``Intake.put``."""
-        intake = self._intakes.get(frame.stream)
-        return intake is not None and intake.put(frame)
-
-    def end(self, stream: str) -> None:
-        """Take no more frames of a stream; what waits still goes its way. May be repeated."""
-        if (intake := self._intakes.get(stream)) is not None:
-            intake.end()
-
-    def release(self, stream: str) -> None:
-        """A frame of the stream has left its last blocking sink: its window moves on."""
-        if (intake := self._intakes.get(stream)) is not None:
-            intake.release()
-
     @property
     def waiting_ahead(self) -> int:
         """How many frames go ahead of the streams'."""
@@ -135,11 +120,6 @@ class Dispatcher:
         self.close()
         for intake in list(self._intakes.values()):
             intake.abort()
-
-    def depth(self, stream: str) -> int:
-        """Count the frames that wait in a stream's lane."""
-        intake = self._intakes.get(stream)
-        return intake.depth() if intake is not None else 0
 
     def move(self, route: int) -> None:
         """Put all streams, and those to come, on another route, each from its next frame on.

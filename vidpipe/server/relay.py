@@ -7,11 +7,11 @@ is put together once.
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from typing import TypeAlias
 
+from vidpipe.runtime.newest import Newest
 from vidpipe.server.shown import Shown
 from vidpipe.server.wallwords import TileWish, packed_shot
 from vidpipe.server.websocket import frame_from_message
@@ -71,9 +71,7 @@ class Relay:
         self._subscriptions: dict[Subscription, None] = {}
         self._by_want: dict[tuple[str, ShotSize], list[Subscription]] = {}
         self._is_changing = False
-        self._lock = threading.Lock()
-        self._arrived: dict[tuple[str, ShotSize], Shot] = {}
-        self._is_called = False
+        self._arrived: Newest[tuple[str, ShotSize], Shot] = Newest()
 
     def subscribe(self, listener: Listener) -> Subscription:
         """Begin to want something."""
@@ -120,11 +118,7 @@ class Relay:
     def _take(self, shot: Shot, sizes: Collection[ShotSize]) -> None:
         """Take a picture over; on a thread of the gallery's."""
         loop = self._loop
-        with self._lock:
-            for size in sizes:
-                self._arrived[shot.stream, size] = shot
-            is_called, self._is_called = self._is_called, True
-        if is_called or loop is None:
+        if not self._arrived.put(shot, [(shot.stream, size) for size in sizes]) or loop is None:
             return
         try:
             loop.call_soon_threadsafe(self._deliver)
@@ -132,13 +126,8 @@ class Relay:
             return  # the loop has ended, and the run hasn't
 
     def _deliver(self) -> None:
-        with self._lock:
-            arrived, self._arrived = self._arrived, {}
-            self._is_called = False
-        parcels: dict[int, Parcel] = {}
-        for (stream, size), shot in arrived.items():
-            for subscription in self._by_want.get((stream, size), ()):
-                parcel = parcels.get(id(shot))
-                if parcel is None:
-                    parcel = parcels[id(shot)] = Parcel(shot)
-                subscription.listener(parcel)
+        for shot, wants in self._arrived.take():
+            parcel = Parcel(shot)
+            for want in wants:
+                for subscription in self._by_want.get(want, ()):
+                    subscription.listener(parcel)
