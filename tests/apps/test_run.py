@@ -271,6 +271,18 @@ def test_a_model_that_can_not_be_used_is_told_before_anything_runs(tmp_path: Pat
     assert "Traceback" not in done.err
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_model_that_the_zoo_does_not_have_is_told_by_its_own_name(
+    tmp_path: Path, model: Path, workers: int
+) -> None:
+    config = document(model, "synthetic:people", "synthetic:people") | {"workers": workers}
+    config["models"]["tiny"] = {"zoo": "person-ssdlit"}
+    done = vidpipe("run", write_config(tmp_path, config), cwd=tmp_path)
+    assert done.code == 2
+    assert done.err.startswith("vidpipe: model tiny: the zoo has no model 'person-ssdlit': ")
+    assert "did you mean person-ssdlite?" in done.err
+
+
 def test_a_file_of_labels_that_can_not_be_read_is_told_in_plain_words(
     tmp_path: Path, model: Path
 ) -> None:

@@ -14,7 +14,7 @@ from vidpipe.apps.pools import Compile
 from vidpipe.apps.sourcing import source_spec
 from vidpipe.config.model import ModelConfig
 from vidpipe.config.stream import StreamConfig
-from vidpipe.errors import ModelError
+from vidpipe.errors import FetchError, ModelError
 from vidpipe.inference.labels import read_labels
 from vidpipe.inference.model import CompiledDetector, compile_detector
 from vidpipe.inference.settings import (
@@ -44,7 +44,10 @@ def model_path(name: str, model: ModelConfig, cache_dir: Path) -> Path:
         assert model.path is not None
         return model.path
     logger.debug("model {}: {} of the zoo", name, model.zoo)
-    return fetch_model(model.zoo, cache_dir)
+    try:
+        return fetch_model(model.zoo, cache_dir)
+    except (ModelError, FetchError) as exc:
+        raise type(exc)(f"model {name}: {exc}") from exc
 
 
 def detector_settings(

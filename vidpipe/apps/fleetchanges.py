@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from loguru import logger
 
+from vidpipe.apps.detectors import model_path
 from vidpipe.apps.keeper import START_S, Keeper
 from vidpipe.apps.lives import part_of
 from vidpipe.apps.messages import Answer, LetBe, Prepare, TakeUp, error_from_refusal
@@ -20,7 +21,6 @@ from vidpipe.apps.share import WorkerShare, reassigned
 from vidpipe.apps.sourcing import is_endless
 from vidpipe.config.schema import Config
 from vidpipe.errors import UsageError, VidpipeError
-from vidpipe.inference.zoo import fetch_model
 from vidpipe.runtime.logs import registered_secrets
 
 _GRACE_S = 25.0
@@ -124,11 +124,10 @@ def fetch_models(config: Config) -> None:
 
     Raises:
         FetchError: One can't be fetched.
+        ModelError: The zoo has no such model.
     """
     for name in dict.fromkeys(stream.model for stream in config.streams if stream.enabled):
-        zoo = config.models[name].zoo
-        if zoo is not None:
-            fetch_model(zoo, config.cache_dir)
+        model_path(name, config.models[name], config.cache_dir)
 
 
 def finite_of(config: Config) -> list[str]:
