@@ -69,7 +69,7 @@ def sink_lanes(
             sink,
             lane.size or lane_size(sink),
             overflow,
-            storage=_storage(stream.id, output) if _is_kept(output) else None,
+            storage=_storage(stream, output) if _is_kept(output) else None,
             losses=sink.take_losses if isinstance(sink, PushSink) else None,
         )
 
@@ -90,7 +90,7 @@ def record_lanes(stream: StreamConfig, *, is_live: bool) -> Iterator[RecordLane]
                 RecordSink(RecordOptions(output.path, output.segment_s), stream=stream.id),
                 lane.size or _PACKET_LANE,
                 Overflow(lane.overflow) if lane.overflow else overflow_of(is_live=is_live),
-                _storage(stream.id, output),
+                _storage(stream, output),
             )
 
 
@@ -101,12 +101,14 @@ def _is_kept(output: Output) -> bool:
     )
 
 
-def _storage(stream: str, output: Output) -> Storage:
+def _storage(stream: StreamConfig, output: Output) -> Storage:
     assert isinstance(output, VideoOutput | JsonlOutput | RecordOutput)
+    # What is made of a recording has the recording's date in its name, and is not as old as that.
+    segment_s = None if stream.is_recorded else output.segment_s
     return Storage(
         StoragePolicy(output.keep_days, output.keep_gb, output.min_free_gb),
-        Archive(output.path, stream=stream, segment_s=output.segment_s),
-        stream=stream,
+        Archive(output.path, stream=stream.id, segment_s=segment_s),
+        stream=stream.id,
     )
 
 
