@@ -65,7 +65,7 @@ class _Events:
         self.record.fail(sink, error)
 
     def finish(self, stream: str, sink: str, paths: Sequence[str]) -> None:
-        self.record.finish_sink(sink, paths)
+        self.record.finish_sink(paths)
 
 
 class Workshop:

@@ -79,10 +79,8 @@ class StreamRecord:
         self.handed_over.set()
         self._check_done()
 
-    def finish_sink(self, sink: str, paths: Sequence[str]) -> None:
+    def finish_sink(self, paths: Sequence[str]) -> None:
         """A sink is done, and has left these files."""
-        for path in paths:
-            logger.bind(stream=self.stream).info("{} written: {}", sink, path)
         files = [Path(path) for path in paths]
         with self._lock:
             self._sinks_left -= 1

@@ -19,7 +19,7 @@ from loguru import logger
 from vidpipe.errors import SinkError
 from vidpipe.events import Announce
 from vidpipe.interfaces import Sink
-from vidpipe.outputs.naming import PATHS_REMEMBERED
+from vidpipe.outputs.finished import REMEMBERED
 from vidpipe.outputs.packetlane import PacketFeed, RecordLane
 from vidpipe.outputs.storage import TEND_EVERY_S, Storage
 from vidpipe.packets import EncodedPacket, Opening, PacketOutlet
@@ -107,7 +107,7 @@ class _Feed:
         self._channel: Channel[tuple[FrameResult, _Ticket | None]] = Channel(lane.size)
         self._has_failed = False
         self._rests = False
-        self._paths: deque[str] = deque(maxlen=PATHS_REMEMBERED)
+        self._paths: deque[str] = deque(maxlen=REMEMBERED)
 
     @property
     def has_room(self) -> bool:

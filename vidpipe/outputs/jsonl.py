@@ -13,7 +13,6 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -24,9 +23,9 @@ from loguru import logger
 
 from vidpipe.errors import SinkError
 from vidpipe.interfaces import Clock
+from vidpipe.outputs.finished import FinishedFiles
 from vidpipe.outputs.lines import line_from_result
 from vidpipe.outputs.naming import (
-    PATHS_REMEMBERED,
     make_folder,
     open_temporary,
     path_from_template,
@@ -82,7 +81,7 @@ class JsonlSink:
         self._segment_s = segment_s
         self._segment = 0
         self._file_count = 0
-        self._paths: deque[str] = deque(maxlen=PATHS_REMEMBERED)
+        self._finished = FinishedFiles("jsonl", stream)
         self._clock = clock
         self._wall_clock = wall_clock
         self._file: _AppendedFile | _FinishedFile | None = None
@@ -102,7 +101,7 @@ class JsonlSink:
             moment = result.frame.time or self._wall_clock()
             segment = segment_of(moment, self._segment_s) if self._segment_s else 0
             if self._file is not None and segment != self._segment:
-                self._paths.append(str(self._file.finish()))
+                self._finished.add(self._file.finish())
                 self._file = None
             if self._file is None:
                 self._segment = segment
@@ -125,13 +124,11 @@ class JsonlSink:
         elif file is not None:
             with self._translated("finished"):
                 try:
-                    self._paths.append(str(file.finish()))
+                    self._finished.add(file.finish())
                 except OSError:
                     file.abandon()
                     raise
-        paths = list(self._paths)
-        self._paths.clear()
-        return paths
+        return self._finished.take()
 
     def _open(self, start: datetime) -> _AppendedFile | _FinishedFile:
         self._file_count += 1

@@ -23,10 +23,6 @@ _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, er
 """What FAT, some network and some container file systems answer to ``link``."""
 
 
-PATHS_REMEMBERED = 1000
-"""Of the files that a sink has finished, it returns the last ones: a run of months has too many."""
-
-
 def utc_now() -> datetime:
     """Return the wall clock's time, aware."""
     return datetime.now(UTC)

@@ -18,7 +18,7 @@ from loguru import logger
 
 from vidpipe.errors import SinkError
 from vidpipe.interfaces import Clock
-from vidpipe.outputs.naming import PATHS_REMEMBERED
+from vidpipe.outputs.finished import REMEMBERED
 from vidpipe.outputs.storage import TEND_EVERY_S, Storage
 from vidpipe.packets import EncodedPacket, Opening, TrackKind
 from vidpipe.runtime.channel import Channel, ChannelClosedError
@@ -105,7 +105,7 @@ class PacketFeed:
         self._has_failed = False
         self._is_resting = False
         self._is_given_up = False
-        self._paths: deque[str] = deque(maxlen=PATHS_REMEMBERED)
+        self._paths: deque[str] = deque(maxlen=REMEMBERED)
 
     def take(self, opening: Opening, packet: EncodedPacket) -> None:
         """Take a packet; see ``PacketOutlet``. A capture that was left behind is not heard."""

@@ -15,6 +15,7 @@ from loguru import logger
 
 from vidpipe.errors import ConfigError, Fault, PluginError, SinkError
 from vidpipe.interfaces import Sink, SinkPlugin
+from vidpipe.outputs.finished import FinishedFiles
 from vidpipe.runtime.logs import redact, trace_of
 from vidpipe.runtime.plugins import SINKS, lacking, load_plugin
 from vidpipe.types import FrameResult, SinkRequest
@@ -45,7 +46,7 @@ def foreign_sink(kind: str, make: SinkPlugin, request: SinkRequest) -> Sink:
         if missing:
             words = f"made a {type(sink).__name__}, which has no {', no '.join(missing)}"
             return FailedSink(f"the output {kind} {words}")
-        return ForeignSink(sink)
+        return ForeignSink(sink, FinishedFiles(kind, request.stream))
     except ConfigError:
         raise
     except ValueError as exc:
@@ -58,9 +59,10 @@ def foreign_sink(kind: str, make: SinkPlugin, request: SinkRequest) -> Sink:
 class ForeignSink:
     """Implements ``Sink`` by somebody else's, taking from it only what can be used."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: Sink, finished: FinishedFiles) -> None:
         """Ask once whether pictures are wanted: the answer decides on another thread's way."""
         self._sink = sink
+        self._finished = finished
         self.needs_picture = bool(sink.needs_picture)
 
     def write(self, result: FrameResult) -> None:
@@ -79,7 +81,9 @@ class ForeignSink:
             SinkError: Whatever it raised; or it returned something else.
         """
         with _translated():
-            return [os.fspath(path) for path in self._sink.close() or ()]
+            for path in [os.fspath(path) for path in self._sink.close() or ()]:
+                self._finished.add(path)
+            return self._finished.take()
 
 
 @contextmanager

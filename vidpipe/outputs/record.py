@@ -22,8 +22,9 @@ from loguru import logger
 from vidpipe.errors import SinkError
 from vidpipe.interfaces import Clock
 from vidpipe.outputs.copied import CopiedFile
+from vidpipe.outputs.finished import FinishedFiles
 from vidpipe.outputs.growing import SYNC_EVERY_S
-from vidpipe.outputs.naming import PATHS_REMEMBERED, path_from_template, utc_now
+from vidpipe.outputs.naming import path_from_template, utc_now
 from vidpipe.outputs.packetclock import PacketClock, Stand
 from vidpipe.outputs.segments import segment_of
 from vidpipe.packets import EncodedPacket, Opening, Track, TrackKind
@@ -86,7 +87,7 @@ class RecordSink:
         self._last_s = Fraction(0)
         self._file_count = 0
         self._synced_at = 0.0
-        self._paths: deque[str] = deque(maxlen=PATHS_REMEMBERED)
+        self._finished = FinishedFiles("record", stream)
         self._has_named_audio = False
         self._early: deque[tuple[Opening, EncodedPacket]] = deque(maxlen=_EARLY_MOST)
 
@@ -131,9 +132,7 @@ class RecordSink:
         except SinkError:
             self._let_go()
             raise
-        paths = list(self._paths)
-        self._paths.clear()
-        return paths
+        return self._finished.take()
 
     def _turn(self, opening: Opening, packet: EncodedPacket, stand: Stand) -> None:
         """At a key frame: begin a new file where one is due."""
@@ -198,7 +197,7 @@ class RecordSink:
     def _finish(self) -> None:
         file, self._file = self._file, None
         if file is not None:
-            self._paths.append(str(file.finish()))
+            self._finished.add(file.finish())
 
     def _let_go(self) -> None:
         """After a failure: what is whole stays under its temporary name."""

@@ -10,7 +10,6 @@ No frame, no file. The thread that writes also closes.
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -22,9 +21,10 @@ from vidpipe.errors import SinkError
 from vidpipe.interfaces import Clock
 from vidpipe.outputs.annotate import Annotator
 from vidpipe.outputs.canvas import CanvasFormat, format_for, paint_picture
+from vidpipe.outputs.finished import FinishedFiles
 from vidpipe.outputs.growing import SYNC_EVERY_S
 from vidpipe.outputs.mp4 import Encoding, Mp4File
-from vidpipe.outputs.naming import PATHS_REMEMBERED, path_from_template, utc_now
+from vidpipe.outputs.naming import path_from_template, utc_now
 from vidpipe.outputs.segments import segment_of
 from vidpipe.outputs.timeline import Thinning, Timeline
 from vidpipe.types import Frame, FrameResult
@@ -93,7 +93,7 @@ class VideoSink:
         self._base_ticks = 0
         self._file_count = 0
         self._synced_at = 0.0
-        self._paths: deque[str] = deque(maxlen=PATHS_REMEMBERED)
+        self._finished = FinishedFiles("video", stream)
         self._has_failed = False
 
     def write(self, result: FrameResult) -> None:
@@ -128,9 +128,7 @@ class VideoSink:
             logger.bind(stream=self._stream).info(
                 "video: {} timestamps were mended", self._timeline.mended_count
             )
-        paths = list(self._paths)
-        self._paths.clear()
-        return paths
+        return self._finished.take()
 
     def _write(self, result: FrameResult) -> None:
         frame = result.frame
@@ -193,7 +191,7 @@ class VideoSink:
     def _finish(self) -> None:
         file, self._file = self._file, None
         if file is not None and self._timeline is not None:
-            self._paths.append(str(file.finish(self._shown_ticks(self._timeline))))
+            self._finished.add(file.finish(self._shown_ticks(self._timeline)))
 
     def _shown_ticks(self, timeline: Timeline) -> int:
         """How long a frame is shown should it be the last: as long as those before it."""
