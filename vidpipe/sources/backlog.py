@@ -22,8 +22,8 @@ _WAITING_SHARE = 0.3
 _WAIT_S = 0.002
 """Whoever waits longer for data has no picture that waits."""
 
-_JUMP_S = 10.0
-"""A step in the timestamps that is longer begins a new time line."""
+_JUMP_S = 64.0
+"""A step in the timestamps that is longer begins a new time line; no leap is so long."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,7 +242,7 @@ class Capture:
         vitals = reader.vitals if isinstance(reader, HasVitals) else None
         stamps = Stamps(info, self._next_pts_s, opened_at)
         is_paced = self._policy.realtime and not info.is_live
-        self._punctuality.begin()
+        self._punctuality.begin(goes_on=is_paced)
         while not self._stop.is_set():
             try:
                 decoded = self._read(reader, watch, vitals)
@@ -330,7 +330,7 @@ class Capture:
     def _has_more(self, vitals: Vitals | None, *, is_paced: bool) -> bool:
         """After a read that returned nothing: tell whether more comes, once its time is here."""
         if is_paced and self._next_pts_s is not None:
-            self._is_in_time(self._next_pts_s)  # what was passed over takes its time, too
+            self._rest(self._next_pts_s)  # what was passed over takes its time, too
         return vitals is not None and vitals.is_holding
 
     def _rest(self, media_s: float) -> None:
@@ -344,6 +344,7 @@ class Capture:
         for _ in range(overtaken):
             self._count_lost(DropCause.PACING if is_paced else DropCause.AGE)
         self._tell_overtaken()
+        self._punctuality.pacer.pass_over()
         return overtaken
 
     def _count_lost(self, cause: DropCause) -> None:

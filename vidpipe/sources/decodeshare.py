@@ -67,6 +67,7 @@ class DecodeShare:
         """
         with self._lock:
             self._joined += 1
+            self._prune(self.clock())
             member = Member(self, self._joined, answered, weight, rivals)
             self._members.add(member)
             return member
@@ -140,12 +141,15 @@ class DecodeShare:
         )
         return worse_off + 1 <= places + spare
 
+    def _prune(self, now_s: float) -> None:
+        self._members = {one for one in self._members if one.asked_at >= now_s - _GONE_S}
+
     def _leads(self, now_s: float) -> dict[Member, float]:
         """Return what each has had lately, as a part of what its rivals have had on average."""
         if now_s - self._leads_at < _LOOK_S:
             return self._lead
         self._leads_at, self._lead = now_s, {}
-        self._members = {one for one in self._members if one.asked_at >= now_s - _GONE_S}
+        self._prune(now_s)
         for rivals in {one.rivals for one in self._members}:
             recent = {one: one.recent(now_s) for one in self._members if one.rivals == rivals}
             known = [answers for answers in recent.values() if answers is not None]
@@ -210,6 +214,10 @@ class Member:
         If not, nothing is up to the next key frame.
         """
         return self._decodes(is_in=self.common.goes_on(self))
+
+    def rest(self) -> None:
+        """Leave its place up to the next key frame."""
+        self._decoded_at = float("-inf")
 
     def is_at_it(self, now_s: float) -> bool:
         """Tell whether it decodes a group of pictures."""

@@ -86,7 +86,7 @@ class Leap:
             self._key_s = at_s
         if self._until_s is not None:
             is_lost = not -1.0 < at_s - self._decoded_s < _LOST_S
-            if not (is_key and self._has_landed(at_s)) and not is_lost:
+            if not is_key or not (self._has_landed(at_s) or is_lost):
                 return True
             self._until_s = None
         if self._leaves_out(at_s, is_key=is_key):
@@ -95,6 +95,11 @@ class Leap:
                 return True
         self._decoded_s = at_s
         return False
+
+    def end_group(self) -> None:
+        """Nothing more of this group of pictures is decoded, in any case."""
+        if self._share is not None:
+            self._share.rest()
 
     def _has_landed(self, at_s: float) -> bool:
         """At a key frame: tell whether it is where a leap ends."""
@@ -107,6 +112,8 @@ class Leap:
     def _leaves_out(self, at_s: float, *, is_key: bool) -> bool:
         """Tell whether there is no time for a packet and what follows up to a key frame."""
         if self._share is None or not self._has_keys or self._interval_s is None:
+            return False
+        if self._key_s is None:  # cut out of something longer: it hasn't begun yet
             return False
         if not is_key:
             return not self._share.goes_on()

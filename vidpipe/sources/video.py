@@ -99,13 +99,10 @@ class VideoReader:
         self._vitals = Vitals(heard_at=time.monotonic())
         self._last_ticks: int | None = None
         self._coded_wh = (0, 0)
-        self._sieve = Sieve(limits.plan, self._vitals, is_live=place.is_live)
         context = stream.codec_context
         context.thread_count = limits.thread_count
         if limits.thread_count != 1:
             context.thread_type = "AUTO"
-        if self._sieve.mode is DecodeMode.REFERENCE:
-            context.skip_frame = "NONREF"
         self._info = info_of(container, stream, place, self._promise)
         start = stream.start_time
         self._timeline = Timeline(
@@ -114,6 +111,9 @@ class VideoReader:
             float(start * stream.time_base) if start and stream.time_base else 0.0,
         )
         self._frame_s = 1.0 / self._info.rate_fps if self._info.rate_fps else 0.04
+        self._sieve = Sieve(limits.plan, self._vitals, self._frame_s, is_live=place.is_live)
+        if self._sieve.mode is DecodeMode.REFERENCE:
+            context.skip_frame = "NONREF"
         self._tap: Tap | None = tap_of(container, stream, limits.packets, is_live=place.is_live)
         self._held: Packet[Any] | None = None
         self._packets = self._demux()
@@ -143,6 +143,7 @@ class VideoReader:
         self._fill()
         if self._ready:
             return self._decoded(self._ready.popleft())
+        self._sieve.tell_overtaken()
         if not self._vitals.is_holding:
             self._finish()
         return None

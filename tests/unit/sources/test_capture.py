@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -443,6 +444,28 @@ def test_a_stream_that_cannot_be_decoded_in_time_is_seen_all_the_same(
     numbers = [frame.number for frame in bench.frames]
     assert numbers == [round((frame.pts_s or 0.0) * 25) for frame in bench.frames]
     assert sum("can't decode all of it" in line for line in log_lines) == 1
+
+
+def test_a_short_file_that_is_played_over_and_over_a_little_too_slowly_is_seen_for_ever(
+    tmp_path: Path,
+) -> None:
+    clip = write_clip(tmp_path / "clip.mp4", 50, audio=None, key_every=25)
+    clock = PacedClock()
+    bench = Bench(clock=clock, policy=policy(loop=True, realtime=True), takes=10_000)
+    bench.capture._stop = clock.event()
+    readers = [CostlyReader(clip, clock, 0.044, is_live=False) for _ in range(40)]
+
+    def open_reader() -> Reader:
+        if readers:
+            return readers.pop()
+        bench.capture.stop()
+        raise LOST
+
+    bench.capture._open_reader = open_reader
+    bench.capture.run()
+    seen = Counter(frame.epoch for frame in bench.frames)
+    assert all(seen[epoch] + seen[epoch + 1] >= 25 for epoch in range(38))
+    assert clock.now_s < 1.15 * 40 * 2.0
 
 
 def test_a_camera_is_not_paced() -> None:

@@ -87,12 +87,13 @@ def test_a_camera_whose_key_frames_are_rare_leaps_all_the_same() -> None:
 
 
 @pytest.mark.parametrize("to_s", [0.0, 4000.0])
-def test_timestamps_that_begin_anew_end_a_leap(to_s: float) -> None:
+def test_timestamps_that_begin_anew_end_a_leap_at_their_first_key_frame(to_s: float) -> None:
     leap = Leap(None)
     decoded(leap, range(500, 620))
     assert leap.begin(0.7)
     assert leap.passes_over(620 / RATE_FPS, is_key=False)
-    assert not leap.passes_over(to_s, is_key=False)
+    assert leap.passes_over(to_s, is_key=False)
+    assert not leap.passes_over(to_s + 0.04, is_key=True)
 
 
 def test_whole_groups_are_left_out_where_others_decode(clock: FakeClock) -> None:

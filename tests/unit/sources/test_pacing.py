@@ -42,3 +42,11 @@ def test_a_small_step_back_does_not_tie_the_clocks_anew() -> None:
     pacer.wait_s(0.0, 0.0)
     pacer.wait_s(0.12, 0.12)
     assert pacer.wait_s(0.08, 0.12) == pytest.approx(-0.04)
+
+
+def test_what_was_passed_over_is_no_cut_however_long_and_takes_its_time() -> None:
+    pacer = Pacer()
+    pacer.wait_s(0.0, 100.0)
+    pacer.pass_over()
+    assert pacer.wait_s(16.0, 104.0) == 12.0
+    assert pacer.wait_s(40.0, 120.0) == 0.0, "a cut in the recording, as before"
