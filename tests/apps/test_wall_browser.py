@@ -241,7 +241,7 @@ def test_a_dead_camera_is_a_label_on_black_until_it_is_back(
 ) -> None:
     with browsing.visiting(browser, f"{site}/?group=of4", size=(1280, 760)) as visit:
         visit.wait_live(4)
-        stage.kill("cam-02", "the cable is out")
+        stage.kill("cam-02", "rtsp://***@10.0.0.9:554/a/b: the cable is out")
         try:
             visit.wait_kind("cam-02", "backing-off")
             tile = visit.page.locator(".tile[data-stream=cam-02]")
@@ -249,6 +249,7 @@ def test_a_dead_camera_is_a_label_on_black_until_it_is_back(
             words = tile.locator(".tile-veil").inner_text()
             assert "No signal" in words
             assert "the cable is out" in words
+            assert "10.0.0.9" not in words, "there is little room"
             assert "Last picture" in words
             colors = visit.page.evaluate(
                 "() => { const c = document.querySelector('.tile[data-stream=cam-02] canvas');"

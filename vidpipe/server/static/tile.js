@@ -220,9 +220,14 @@ export class Tile {
   #lower(stream, condition) {
     setText(this.word, condition.word);
     const isOwn = condition.kind === stream.state;
-    setText(this.reason, isOwn ? reasonOf(stream) : "");
+    setText(this.reason, isOwn ? withoutAddress(reasonOf(stream)) : "");
     setText(this.last, lastText(stream));
   }
+}
+
+/** Return a reason without the address that it begins with: a small tile has room for the rest. */
+function withoutAddress(reason) {
+  return reason.replace(/^[a-z][a-z0-9+.-]*:\/\/\S+?:\s+/, "");
 }
 
 /** Return when the last picture was taken, for people. */
