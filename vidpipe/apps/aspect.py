@@ -8,6 +8,7 @@ from functools import partial
 
 from loguru import logger
 
+from vidpipe.inference.aspect import scale_beside_square
 from vidpipe.interfaces import OpenReader
 from vidpipe.runtime.supervisor import ThreadGroup
 from vidpipe.sources.probe import probe
@@ -40,15 +41,39 @@ def common_aspect(model: str, sources: Mapping[str, OpenReader], limit_s: float)
             limit_s,
         )
         return None
-    for stream, (width, height) in known.items():
-        if not _is_close(width / height, chosen):
-            logger.bind(stream=stream).info(
-                "{}x{} is not the shape of most streams of model {}: it is letterboxed into theirs",
-                width,
-                height,
-                model,
-            )
+    others = {
+        stream: (width, height)
+        for stream, (width, height) in known.items()
+        if not _is_close(width / height, chosen)
+    }
+    logger.info(
+        "model {}: its input takes the shape of {} of {} streams, {:.2f} to 1 (input.fit: streams)",
+        model,
+        len(known) - len(others),
+        len(sources),
+        chosen,
+    )
+    for stream, size_wh in others.items():
+        _tell_misfit(model, stream, size_wh, chosen)
     return chosen
+
+
+def _tell_misfit(model: str, stream: str, size_wh: tuple[int, int], chosen: float) -> None:
+    """Log what it costs a stream that the input has the shape of others."""
+    width, height = size_wh
+    bound = logger.bind(stream=stream)
+    scale = scale_beside_square(width / height, chosen)
+    start = f"stream {stream}: {width}x{height} is not the shape of most streams of model {model}"
+    if scale > 1 - _CLOSE:
+        bound.info("{}: it is letterboxed into theirs, at its usual scale", start)
+        return
+    bound.warning(
+        "{}: letterboxed into theirs, it is seen at about {:.0f} percent of the scale that the"
+        " model's own square gives, and small objects in it are lost first; remedy: a second"
+        " section under models for the streams of this shape",
+        start,
+        100 * scale,
+    )
 
 
 def most_common(sizes_wh: Sequence[tuple[int, int]]) -> float | None:

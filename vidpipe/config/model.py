@@ -92,13 +92,13 @@ def _device(value: object) -> object:
     name = str(filled_text(value)).strip().upper()
     match = DEVICE.fullmatch(name)
     kind = match[1] if match else name.partition(":")[0].partition(".")[0]
+    if kind in ("MULTI", "HETERO") and not name.partition(":")[2].strip():
+        raise fault(f"{kind} needs its devices, such as {kind}:CPU,GPU")
     if not match or kind not in DEVICES:
         raise fault(
             f"expected CPU, GPU, NPU, AUTO[:list], MULTI:list or HETERO:list, not "
             f"{described(value)}{did_you_mean(kind, DEVICES)}"
         )
-    if kind in ("MULTI", "HETERO") and ":" not in name:
-        raise fault(f"{kind} needs its devices, such as {kind}:CPU,GPU")
     return name.replace(" ", "")
 
 

@@ -33,6 +33,21 @@ def fitted_wh(own_wh: tuple[int, int], aspect: float, stride: int) -> tuple[int,
     return _rounded_up(height * aspect, stride, width), height
 
 
+def scale_beside_square(aspect: float, of_aspect: float) -> float:
+    """Return the scale of a picture in an input of another shape, by that in the whole square.
+
+    The input is a square model's, fitted to ``of_aspect``; rounding it up to the stride, which
+    isn't reckoned with, can only add to the scale.
+
+    Args:
+        aspect: The picture's displayed width by its height.
+        of_aspect: The same of the pictures that the input is fitted to.
+    """
+    width, height = min(1.0, aspect), min(1.0, 1 / aspect)
+    room_w, room_h = min(1.0, of_aspect), min(1.0, 1 / of_aspect)
+    return min(1.0, room_w / width, room_h / height)
+
+
 def coarsest_stride(signature: Signature) -> int:
     """Return the stride of a model's coarsest map, as its outputs show it, or the usual one."""
     found = [_USUAL_STRIDE]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from vidpipe.inference.answers import runtime_answers
@@ -11,6 +12,9 @@ from vidpipe.inference.devices import compile_graph
 from vidpipe.inference.graph import files_of
 from vidpipe.inference.model import CompiledDetector
 from vidpipe.inference.overrides import overrides_in, without_overrides
+
+_TRUTHS = {"yes": "true", "1": "true", "no": "false", "0": "false"}
+"""What plugins write for the same thing: PERF_COUNT answers YES where True was asked for."""
 
 
 def override_records(model: CompiledDetector) -> dict[str, dict[str, Any]]:
@@ -62,12 +66,27 @@ def _line(model: str, key: str, record: Mapping[str, Any]) -> str:
     start = f"model {model}: {key}: "
     if chosen is None:
         line = f"{start}{value} is kept, in place of what {hint} would choose"
-    elif chosen == value:
+    elif _is_same(chosen, value):
         line = f"{start}{value} is what {hint} would choose anyway"
     else:
         line = f"{start}{hint} would choose {chosen}; {value} is kept"
-    return line if got in (None, value) else f"{line}, but the device made {got} of it"
+    is_kept = got is None or _is_same(got, value)
+    return line if is_kept else f"{line}, but the device made {got} of it"
 
 
 def _word(value: object) -> str | None:
     return None if value is None else str(value)
+
+
+def _is_same(text: str | None, other: str | None) -> bool:
+    """Return True for texts of one value: True, YES and 1; 2 and 2.0; LATENCY and latency."""
+    return _plain(text) == _plain(other)
+
+
+def _plain(text: str | None) -> str | None:
+    if text is None:
+        return None
+    folded = text.strip().casefold()
+    with suppress(ValueError):
+        folded = f"{float(folded):.17g}"
+    return _TRUTHS.get(folded, folded)

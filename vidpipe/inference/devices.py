@@ -16,15 +16,18 @@ from vidpipe.inference.compiled import CompiledCache
 from vidpipe.inference.cores import new_core
 from vidpipe.inference.graph import reason_of
 from vidpipe.inference.overrides import (
+    KEY_OF_PROPERTY,
     available_devices,
+    check_doubles,
     check_overrides,
+    read_only,
     usable_cores,
     writable,
 )
 from vidpipe.inference.settings import DetectorSettings, Hint, Precision
 from vidpipe.inference.targets import PLUGINS, Target, read_target
 
-_SHARED_PROPERTIES = ("CACHE_DIR", "CACHE_MODE", "DEVICE_PROPERTIES", "MULTI_DEVICE_PRIORITIES")
+_SHARED_PROPERTIES = ("CACHE_DIR", "CACHE_MODE", "DEVICE_PROPERTIES")
 """Taken by the runtime itself, so no plugin lists them."""
 
 _HINTS = {
@@ -138,6 +141,7 @@ def check_place(core: ov.Core, settings: DetectorSettings) -> Target:
     """
     target = read_target(settings.device, settings.name)
     _check_device(core, target, settings)
+    check_doubles(settings)
     _check_properties(core, target, settings)
     check_overrides(core, target, settings)
     return target
@@ -177,7 +181,12 @@ def _check_device(core: ov.Core, target: Target, settings: DetectorSettings) -> 
         wrong = [name for name in missing if name.partition(".")[0] not in PLUGINS]
         if not wrong and target.candidates(available):
             return
-        missing = tuple(wrong) or missing or (settings.device,)
+        missing = tuple(wrong) or missing
+        if not missing:
+            raise ModelError(
+                f"model {settings.name}: device {settings.device} excludes all that it could use"
+                f" here, so that nothing is left; available: {', '.join(available)}"
+            )
     if missing:
         raise ModelError(
             f"model {settings.name}: there is no device {missing[0]!r} on this machine; available:"
@@ -187,10 +196,16 @@ def _check_device(core: ov.Core, target: Target, settings: DetectorSettings) -> 
 
 
 def _check_properties(core: ov.Core, target: Target, settings: DetectorSettings) -> None:
-    supported = set(_SHARED_PROPERTIES)
+    supported, fixed = set(_SHARED_PROPERTIES), set[str]()
     for name in (target.kind, *target.candidates(available_devices(core))):
         supported.update(writable(core, name))
+        fixed.update(read_only(core, name))
     for key in settings.properties:
+        if key.upper() in fixed - supported:
+            raise ModelError(
+                f"model {settings.name}: properties.{key} is read-only: device {settings.device}"
+                " says it, and can't be told it; leave it out"
+            )
         if key not in supported:
             raise ModelError(
                 f"model {settings.name}: device {settings.device} has no property {key!r}:"
@@ -200,4 +215,7 @@ def _check_properties(core: ov.Core, target: Target, settings: DetectorSettings)
 
 def _suggestion(key: str, supported: set[str]) -> str:
     close = get_close_matches(key.upper(), supported, n=1)
-    return f"did you mean {close[0]}?" if close else f"it has {', '.join(sorted(supported))}"
+    if not close:
+        return f"it has {', '.join(sorted(supported - set(KEY_OF_PROPERTY)))}"
+    own = KEY_OF_PROPERTY.get(close[0])
+    return f"did you mean {close[0]}?" + (f" Say it with the key {own}" if own else "")

@@ -7,6 +7,7 @@ are 2. So what is asked for is compared with what the device says that it can do
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -24,7 +25,28 @@ PROPERTY_OF_KEY: Mapping[str, str] = {
 }
 """What plugins call the keys of the configuration."""
 
+KEY_OF_PROPERTY: Mapping[str, str] = {
+    "PERFORMANCE_HINT": "hint",
+    "MULTI_DEVICE_PRIORITIES": "device",
+    "DEVICE_ID": "device",
+}
+"""Properties that only their key may say: others hang on it, such as the pools on the hint.
+
+PERFORMANCE_HINT_NUM_REQUESTS is none of them: ``requests`` is how many vidpipe has, and this tells
+the hint for how many it is to choose.
+"""
+
 _PREFIX = "properties."
+
+_OF_COMPILED = frozenset(
+    {
+        "LOADED_FROM_CACHE",
+        "NETWORK_NAME",
+        "OPTIMAL_NUMBER_OF_INFER_REQUESTS",
+        "RUNTIME_REQUIREMENTS",
+    }
+)
+"""What a compiled model alone says, so that no plugin lists it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +94,35 @@ def without_overrides(settings: DetectorSettings) -> DetectorSettings:
     )
 
 
+def check_doubles(settings: DetectorSettings) -> None:
+    """Refuse properties that say what a key of the model's section says.
+
+    Raises:
+        ModelError: There is one; the text names both.
+    """
+    said = set(_properties_said(settings))
+    for name in sorted(said & set(KEY_OF_PROPERTY)):
+        key = KEY_OF_PROPERTY[name]
+        raise ModelError(
+            f"model {settings.name}: {key} and properties.{name} are the same thing: leave the"
+            f" property out, and say it with the key {key}"
+        )
+    for override in overrides_in(settings):
+        if not override.key.startswith(_PREFIX) and override.property in said:
+            raise ModelError(
+                f"model {settings.name}: {override.key} and properties.{override.property} are the"
+                " same thing: keep one of them"
+            )
+
+
+def _properties_said(settings: DetectorSettings) -> Iterator[str]:
+    """Yield the properties by name, and those inside the text of DEVICE_PROPERTIES."""
+    for name, value in settings.properties.items():
+        yield name.upper()
+        if name.upper() == "DEVICE_PROPERTIES":
+            yield from re.findall(r"[A-Z_]+", str(value).upper())
+
+
 def check_overrides(core: ov.Core, target: Target, settings: DetectorSettings) -> None:
     """Refuse what no device of a target can do.
 
@@ -82,11 +133,6 @@ def check_overrides(core: ov.Core, target: Target, settings: DetectorSettings) -
     for override in overrides_in(settings):
         if override.key.startswith(_PREFIX):
             continue
-        if override.property in settings.properties:
-            raise ModelError(
-                f"model {settings.name}: {override.key} and properties.{override.property} are the"
-                " same thing: keep one of them"
-            )
         able = [name for name in devices if override.property in writable(core, name)]
         if not able:
             raise ModelError(
@@ -126,11 +172,22 @@ def available_devices(core: ov.Core) -> tuple[str, ...]:
 
 def writable(core: ov.Core, device: str) -> frozenset[str]:
     """Return the properties that a device or plugin can be told; none if it isn't here."""
+    return frozenset(key for key, access in _supported(core, device).items() if access != "RO")
+
+
+def read_only(core: ov.Core, device: str) -> frozenset[str]:
+    """Return the properties that a device, or what is compiled for it, says but can't be told."""
+    found = _supported(core, device)
+    return _OF_COMPILED.union(key for key, access in found.items() if access == "RO")
+
+
+def _supported(core: ov.Core, device: str) -> dict[str, str]:
+    """Return how each property of a device or plugin can be reached: RO, RW or WO."""
     try:
         found = core.get_property(device, "SUPPORTED_PROPERTIES")
     except RuntimeError:
-        return frozenset()
-    return frozenset(str(key) for key, access in found.items() if access != "RO")
+        return {}
+    return {str(key): str(access) for key, access in found.items()}
 
 
 def usable_cores() -> int:

@@ -53,6 +53,7 @@ def test_devices_are_those_of_openvino(text: str, device: str) -> None:
     [
         ("device: GPPU", "device", "did you mean 'GPU'"),
         ("device: MULTI", "device", "MULTI:CPU,GPU"),
+        ("device: 'HETERO:'", "device", "HETERO needs its devices, such as HETERO:CPU,GPU"),
         ("device: ''", "device", "is empty"),
         ("device: 'CPU:'", "device", "expected CPU"),
         ("requests: 0", "requests", "expected auto or a number from 1"),

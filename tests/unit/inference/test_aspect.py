@@ -9,7 +9,7 @@ from openvino import opset13 as ops
 
 from tests.graphs import fixed_outputs, picture_parameter, saved
 from vidpipe.errors import ModelError
-from vidpipe.inference.aspect import coarsest_stride, fitted_wh
+from vidpipe.inference.aspect import coarsest_stride, fitted_wh, scale_beside_square
 from vidpipe.inference.decoders.family import Signature, TensorSpec
 from vidpipe.inference.model import compile_detector, read_detector
 from vidpipe.inference.settings import DetectorSettings, InputSettings, Resize
@@ -59,6 +59,28 @@ def test_an_input_is_as_small_as_the_pictures_scale_allows(
     own_wh: tuple[int, int], aspect: float, stride: int, wanted_wh: tuple[int, int]
 ) -> None:
     assert fitted_wh(own_wh, aspect, stride) == wanted_wh
+
+
+@pytest.mark.parametrize(
+    ("aspect", "of_aspect", "scale"),
+    [
+        (9 / 16, 16 / 9, 9 / 16),
+        (16 / 9, 9 / 16, 9 / 16),
+        (4 / 3, 16 / 9, 3 / 4),
+        (1.0, 16 / 9, 9 / 16),
+        (16 / 9, 4 / 3, 1.0),
+        (16 / 9, 1.0, 1.0),
+        (21 / 9, 16 / 9, 1.0),
+    ],
+)
+def test_a_picture_of_another_shape_loses_what_the_input_is_short_of(
+    aspect: float, of_aspect: float, scale: float
+) -> None:
+    assert scale_beside_square(aspect, of_aspect) == pytest.approx(scale)
+    own = 6400  # large beside the stride, so that the fitted input is nearly the exact one
+    room_w, room_h = fitted_wh((own, own), of_aspect, 1)
+    width, height = fitted_wh((own, own), aspect, 1)
+    assert min(1.0, room_w / width, room_h / height) == pytest.approx(scale, abs=1e-3)
 
 
 def test_the_stride_is_that_of_the_coarsest_map() -> None:

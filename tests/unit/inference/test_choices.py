@@ -64,3 +64,35 @@ def test_an_override_is_told_with_the_hint(
     (line,) = override_lines("gate", {"num_streams": record})
     assert line.startswith("model gate: num_streams: ")
     assert line.endswith(words.removeprefix("num_streams: "))
+
+
+@pytest.mark.parametrize(
+    ("value", "runtime", "is_kept"),
+    [
+        (True, "YES", True),
+        (True, "1", True),
+        (False, "NO", True),
+        (False, "0", True),
+        ("true", "YES", True),
+        (2, "2.0", True),
+        ("2", "2", True),
+        (True, "NO", False),
+        (False, "YES", False),
+        (2, "1", False),
+        ("f16", "f32", False),
+    ],
+)
+def test_a_value_in_other_words_is_the_same(
+    value: PropertyValue, runtime: str, *, is_kept: bool
+) -> None:
+    record = {"value": value, "hint": "latency", "chosen": "other", "runtime": runtime}
+    (line,) = override_lines("gate", {"properties.X": record})
+    assert ("but the device made" not in line) is is_kept
+    (line,) = override_lines("gate", {"properties.X": record | {"chosen": runtime}})
+    assert ("is what hint latency would choose anyway" in line) is is_kept
+
+
+def test_perf_count_that_was_taken_is_no_alarm(tmp_path: Path) -> None:
+    found = records(tmp_path, properties={"PERF_COUNT": True})
+    assert found["properties.PERF_COUNT"]["runtime"] == "YES"
+    assert "but the device" not in override_lines("gate", found)[0]

@@ -11,7 +11,7 @@ from tests.graphs import saved, ssd_rows
 from vidpipe.errors import ModelError
 from vidpipe.inference.devices import properties_for
 from vidpipe.inference.model import compile_detector
-from vidpipe.inference.settings import DetectorSettings, Hint, Precision
+from vidpipe.inference.settings import DetectorSettings, Hint, Precision, PropertyValue
 
 ROW = [0, 1, 0.9, 0, 0, 1, 1]
 
@@ -46,9 +46,16 @@ def test_a_misspelt_property_is_an_error_with_a_suggestion(path: Path) -> None:
         compile_detector(path, settings)
 
 
-def test_a_property_that_can_only_be_read_is_refused(path: Path) -> None:
-    with pytest.raises(ModelError, match="FULL_DEVICE_NAME"):
-        compile_detector(path, DetectorSettings("gate", properties={"FULL_DEVICE_NAME": "x"}))
+@pytest.mark.parametrize("device", ["CPU", "AUTO", "HETERO:CPU"])
+@pytest.mark.parametrize(
+    "name", ["FULL_DEVICE_NAME", "OPTIMAL_NUMBER_OF_INFER_REQUESTS", "range_for_streams"]
+)
+def test_a_property_that_can_only_be_read_is_refused_as_such(
+    path: Path, device: str, name: str
+) -> None:
+    settings = DetectorSettings("gate", device=device, properties={name: 1})
+    with pytest.raises(ModelError, match=rf"model gate: properties\.{name} is read-only"):
+        compile_detector(path, settings)
 
 
 @pytest.mark.parametrize("device", ["AUTO:CPU", "MULTI:CPU", "HETERO:CPU"])
@@ -72,11 +79,12 @@ def test_properties_of_the_user_win() -> None:
         "m",
         hint=Hint.LATENCY,
         precision=Precision.F32,
-        properties={"ENABLE_CPU_PINNING": True, "PERFORMANCE_HINT": "THROUGHPUT"},
+        properties={"ENABLE_CPU_PINNING": True, "INFERENCE_NUM_THREADS": 1},
     )
     assert properties_for(ov.Core(), settings) == {
-        "PERFORMANCE_HINT": "THROUGHPUT",
+        "PERFORMANCE_HINT": "LATENCY",
         "ENABLE_CPU_PINNING": True,
+        "INFERENCE_NUM_THREADS": 1,
         "INFERENCE_PRECISION_HINT": "f32",
     }
 
@@ -116,6 +124,43 @@ def test_a_key_and_a_property_that_mean_the_same_are_refused(path: Path) -> None
         compile_detector(path, settings)
 
 
+@pytest.mark.parametrize(
+    ("device", "name", "value", "key"),
+    [
+        ("CPU", "PERFORMANCE_HINT", "LATENCY", "hint"),
+        ("CPU", "performance_hint", "LATENCY", "hint"),
+        ("HETERO:CPU", "PERFORMANCE_HINT", "LATENCY", "hint"),
+        ("CPU", "DEVICE_PROPERTIES", "{CPU:{PERFORMANCE_HINT:LATENCY}}", "hint"),
+        ("AUTO", "MULTI_DEVICE_PRIORITIES", "CPU", "device"),
+        ("CPU", "DEVICE_ID", "1", "device"),
+    ],
+)
+def test_a_property_that_a_key_says_is_refused(
+    path: Path, device: str, name: str, value: str, key: str
+) -> None:
+    settings = DetectorSettings("gate", device=device, hint=Hint.ADAPTIVE, properties={name: value})
+    with pytest.raises(ModelError, match=rf"{key} and properties\..* say it with the key {key}$"):
+        compile_detector(path, settings)
+
+
+def test_a_key_does_not_hide_in_the_properties_of_devices(path: Path) -> None:
+    properties: dict[str, PropertyValue] = {"DEVICE_PROPERTIES": "{CPU:{NUM_STREAMS:2}}"}
+    settings = DetectorSettings("gate", num_streams=1, properties=properties)
+    with pytest.raises(ModelError, match=r"num_streams and properties\.NUM_STREAMS"):
+        compile_detector(path, settings)
+
+
+def test_the_number_that_the_hint_reckons_with_is_let_through(path: Path) -> None:
+    settings = DetectorSettings("gate", properties={"PERFORMANCE_HINT_NUM_REQUESTS": 1})
+    assert compile_detector(path, settings).optimal_requests == 1
+
+
+def test_a_misspelt_property_that_a_key_says_leads_to_the_key(path: Path) -> None:
+    settings = DetectorSettings("gate", properties={"PERFORMANCE_HNT": "LATENCY"})
+    with pytest.raises(ModelError, match=r"mean PERFORMANCE_HINT\? Say it with the key hint$"):
+        compile_detector(path, settings)
+
+
 def test_models_side_by_side_share_the_cores_out(path: Path) -> None:
     usual = compile_detector(path, DetectorSettings("m", share_of=1000)).answers()
     assert (usual["num_streams"], usual["inference_num_threads"]) == ("1", "1")
@@ -124,9 +169,17 @@ def test_models_side_by_side_share_the_cores_out(path: Path) -> None:
     assert own["inference_num_threads"] == str(cores)
 
 
-@pytest.mark.parametrize("device", ["HETERO:GPU.7,CPU", "AUTO:GPU.7", "MULTI:GPU.7", "AUTO:-CPU"])
+@pytest.mark.parametrize("device", ["HETERO:GPU.7,CPU", "AUTO:GPU.7", "MULTI:GPU.7"])
 def test_a_virtual_device_without_a_device_is_refused(path: Path, device: str) -> None:
     with pytest.raises(ModelError, match=r"model gate: there is no device .* available: .*CPU"):
+        compile_detector(path, DetectorSettings("gate", device=device))
+
+
+@pytest.mark.parametrize("device", ["AUTO:-CPU", "AUTO:CPU,-CPU"])
+def test_a_virtual_device_that_excludes_all_there_are_has_nothing_left(
+    path: Path, device: str
+) -> None:
+    with pytest.raises(ModelError, match=rf"device {device} .* nothing is left; available: .*CPU"):
         compile_detector(path, DetectorSettings("gate", device=device))
 
 
