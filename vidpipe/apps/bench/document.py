@@ -30,6 +30,7 @@ def document_from_report(report: BenchReport) -> dict[str, Any]:
             for knee in report.knees
         },
         "advice": report.advice.yaml if report.advice else None,
+        "advice_caveat": (report.advice.caveat or None) if report.advice else None,
         "advised": dict(report.advice.settings) if report.advice else None,
         "efficiency": round(report.efficiency.ratio, 4) if report.efficiency else None,
         "ceiling": _rounded(asdict(report.efficiency)) if report.efficiency else None,

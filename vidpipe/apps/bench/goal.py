@@ -38,7 +38,7 @@ class Target:
         """Return a row's figure for the key."""
         match self.key:
             case "fps":
-                return row.fps / max(1, row.streams)
+                return row.slowest_fps
             case "p50":
                 return row.p50_ms
             case "p95":
@@ -141,7 +141,9 @@ def goal_from(target: Target, settings: Mapping[str, Value], row: Row, rows: Seq
     """Return what is to be said of the best point."""
     is_met = row.is_measured and target.is_met(row)
     figures = f"{row.fps:.1f} frames/s of {row.streams} streams, p95 {row.p95_ms:.0f} ms"
-    if target.key not in ("fps", "p95"):
+    if target.key == "fps":
+        figures += f", {row.slowest_fps:.1f} of the slowest"
+    elif target.key != "p95":
         figures += f", {target.key} {target.measured(row):.0f} ms"
     count = sum(one.is_measured for one in rows)
     if is_met:

@@ -165,5 +165,6 @@ def row_from_results(point: Point, results: Sequence[RunResult], error: str | No
         threads=round(median(result.threads for result in results)),
         fps_low=min(speeds),
         fps_high=max(speeds),
+        slowest_fps=median(min(result.fps_of.values(), default=0.0) for result in results),
         rounds=len(results),
     )

@@ -153,7 +153,9 @@ def _goal(report: BenchReport) -> Iterator[str]:
         yield f"<section><h2>Goal {escaped(goal.text)}: {verdict}</h2><p>{escaped(goal.why)}</p>"
         if goal.row:
             settings = ", ".join(f"{key}: {value}" for key, value in goal.settings.items())
-            yield f"<p>Best: {escaped(goal.row)}{escaped(f' ({settings})') if settings else ''}</p>"
+            best = "Best" if goal.is_met else "Nearest"
+            more = f" ({settings})" if settings else ""
+            yield f"<p>{best}: {escaped(goal.row + more)}</p>"
         yield "</section>"
 
 

@@ -36,6 +36,7 @@ class Row:
         fps_high: The fastest round's ``fps``.
         rounds: How often it was measured; 0 for a point that failed.
         streams: Streams that ran.
+        slowest_fps: Processed frames a second of the slowest stream.
         error: Why there are no figures, for people; None if there are.
     """
 
@@ -54,6 +55,7 @@ class Row:
     fps_high: float = 0.0
     rounds: int = 0
     streams: int = 0
+    slowest_fps: float = 0.0
     error: str | None = None
 
     @property
@@ -137,10 +139,12 @@ class Advice:
     Attributes:
         yaml: A block to paste, each line with its measured reason as a comment.
         settings: The same as keys and values of the model.
+        caveat: What speaks against it, also at the block's head; "" if nothing does.
     """
 
     yaml: str
     settings: Mapping[str, Value] = field(default_factory=dict)
+    caveat: str = ""
 
 
 @dataclass(frozen=True, slots=True)

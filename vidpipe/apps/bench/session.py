@@ -40,6 +40,7 @@ from vidpipe.apps.bench.runs import run_job
 from vidpipe.apps.bench.samples import Samples, needs_sample, record_samples
 from vidpipe.apps.bench.stages import measure_stages
 from vidpipe.config.load import load_config
+from vidpipe.config.model import ModelConfig
 from vidpipe.config.schema import Config
 from vidpipe.errors import UsageError, VidpipeError
 
@@ -188,7 +189,7 @@ class _Session:
             rows=tuple(rows),
             stages=tuple(found.stages),
             knees=tuple(found.knees),
-            advice=advise(used_models(self._config), rows, found.knees, self._demand(), found.goal),
+            advice=advise(self._models(), rows, found.knees, self._demand(), found.goal),
             efficiency=found.efficiency,
             cameras=found.cameras,
             goal=found.goal,
@@ -266,6 +267,9 @@ class _Session:
             point,
             confirm,
         )
+
+    def _models(self) -> dict[str, ModelConfig]:
+        return {name: self._config.models[name] for name in used_models(self._config)}
 
     def _demand(self) -> Demand:
         if self._pace == "full" or self._first is None:

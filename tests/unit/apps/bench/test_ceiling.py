@@ -52,7 +52,7 @@ def test_several_works_are_done_in_their_proportions(tmp_path: Path) -> None:
     # four turns are one frame of the run
     assert found["progress"] < len(counted) / 4 + 1
     assert found["cpu_s"] > 0
-    assert found["seconds"] >= 0.05
+    assert found["seconds"] > 0.025  # counted from the first turn behind the start
 
 
 def test_work_of_which_nothing_is_done_in_time_is_an_error(tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ from vidpipe.errors import UsageError
 class Machine:
     """Answers every point; latency and speed follow from its settings."""
 
-    def __init__(self, *, has_failing_batches: bool = False) -> None:
+    def __init__(self, *, has_failing_batches: bool = False, slowest_share: float = 0.5) -> None:
         self.asked: list[Mapping[str, Value]] = []
         self.has_failing_batches = has_failing_batches
+        self.slowest_share = slowest_share
 
     def row(self, point: Point) -> Row:
         settings = point.settings
@@ -43,6 +44,7 @@ class Machine:
             p99_ms=p95_ms * 2,
             rounds=0 if is_failed else 1,
             streams=2,
+            slowest_fps=fps * self.slowest_share,
             error="no batches" if is_failed else None,
         )
 
@@ -90,6 +92,13 @@ def test_of_the_settings_that_keep_a_rate_the_one_with_the_least_latency_wins() 
     assert goal.is_met
     assert goal.settings["hint"] == "latency"
     assert goal.settings["requests"] == 2, "one makes 13 frames a second of each stream"
+
+
+def test_a_rate_is_kept_by_every_stream_or_not_at_all() -> None:
+    assert Machine(slowest_share=0.5).search("fps=40").is_met
+    goal = Machine(slowest_share=0.1).search("fps=40")
+    assert not goal.is_met, "65 frames a second on average a stream, but 13 of the slowest"
+    assert "13.0 of the slowest" in goal.why
 
 
 def test_a_goal_out_of_reach_is_said_to_be_and_the_nearest_is_named() -> None:

@@ -113,6 +113,14 @@ def test_points_behind_one_that_is_enough_are_left_out() -> None:
     assert progress.expected == progress.ended == 4
 
 
+def test_the_slowest_stream_is_the_slowest_of_each_round() -> None:
+    def answer(_: Mapping[str, Value], turn: int) -> RunResult:
+        return make_result(fps_of={"gate": 10.0 * turn, "yard": 50.0})
+
+    rows = laboratory(Machine(answer), Counting(), rounds=3).measure(POINTS[:1])
+    assert rows[0].slowest_fps == 20.0
+
+
 def test_a_run_more_counts_with_those_before() -> None:
     lab = laboratory(Machine(steady), Counting())
     lab.run_again(POINTS[0])

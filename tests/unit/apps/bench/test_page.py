@@ -93,6 +93,13 @@ def test_the_advice_can_be_copied_line_by_line() -> None:
     assert "<pre>models:\n  m:\n    requests: 4\n</pre>" in page
 
 
+def test_a_goal_that_is_missed_has_a_nearest_point_and_no_best_one() -> None:
+    missed = Goal("p95=1ms", is_met=False, row="sync", settings={}, why="none of 9")
+    page = page_from_report(make_report(goal=missed))
+    assert "Nearest: sync" in page
+    assert "Best: " not in page
+
+
 def test_a_bench_that_was_stopped_early_says_so() -> None:
     assert "Stopped early" in page_from_report(make_report(is_complete=False))
     assert "Stopped early" not in page_from_report(make_report())

@@ -112,5 +112,13 @@ def test_json_has_the_keys_that_tools_are_written_against() -> None:
     }
     assert yaml.safe_load(document["advice"]) == {"models": {"person": {"requests": 4}}}
     assert document["advised"] == {"requests": 4}
+    assert document["advice_caveat"] is None
     assert (document["efficiency"], document["ceiling"]["ceiling_cpu_ms"]) == (0.909, 5.0)
     assert "inference" in document["floor"]
+
+
+def test_json_says_of_the_advice_that_it_misses_the_goal() -> None:
+    advice = Advice("# nearest\nmodels:\n", {"requests": 4}, "nearest to the goal")
+    document = document_from_report(replace(full_report(), advice=advice))
+    assert document["advice_caveat"] == "nearest to the goal"
+    assert "# nearest" in printed(replace(full_report(), advice=advice))
