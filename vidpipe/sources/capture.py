@@ -242,7 +242,6 @@ class Capture:
         vitals = reader.vitals if isinstance(reader, HasVitals) else None
         stamps = Stamps(info, self._next_pts_s, opened_at)
         is_paced = self._policy.realtime and not info.is_live
-        self._punctuality.begin(goes_on=is_paced)
         while not self._stop.is_set():
             try:
                 decoded = self._read(reader, watch, vitals)
@@ -386,5 +385,7 @@ class Capture:
             self._states.fail(error)
         else:
             self._states.rest(error)
+        # Not where a file is played again: its time goes on, and so does its lateness.
+        self._punctuality.begin()
         if not self._stop.wait(delay_s):
             self._meter.count_reconnect()

@@ -77,11 +77,6 @@ class DecodeShare:
         """How many streams there are."""
         return len(self._members)
 
-    def level(self) -> float:
-        """Return which part of the streams may decode at once now, up to 1."""
-        with self._lock:
-            return self._level_now()
-
     def note_late(self) -> None:
         """A stream is late beyond hope, since it can't be decoded in time."""
         with self._lock:

@@ -29,13 +29,9 @@ class Punctuality:
         self._has_told = False
         self._is_apart = False
 
-    def begin(self, *, goes_on: bool = False) -> None:
-        """Begin with another connection or time line; ``goes_on``: with the same file once more.
-
-        Its time goes on, and who is late at its end is late at its beginning.
-        """
-        if not goes_on:
-            self._backlog = Backlog(self._max_late_s)
+    def begin(self) -> None:
+        """Begin with another connection, or another time line."""
+        self._backlog = Backlog(self._max_late_s)
 
     def keep_up(self, reader: Reader, vitals: Vitals, media_s: float, now_s: float) -> None:
         """Let a reader pass over what comes too late, seeing when a picture was there."""

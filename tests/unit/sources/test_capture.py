@@ -416,15 +416,8 @@ class CostlyReader:
         return decoded
 
 
-@pytest.mark.parametrize(("is_live", "cause"), [(False, "pacing"), (True, "age")])
-def test_a_stream_that_cannot_be_decoded_in_time_is_seen_all_the_same(
-    tmp_path: Path, log_lines: list[str], cause: str, *, is_live: bool
-) -> None:
-    clip = write_clip(tmp_path / "clip.mp4", 1500, audio=None, key_every=25)
-    clock = PacedClock()
-    bench = Bench(clock=clock, policy=policy(is_live=is_live, realtime=not is_live))
-    bench.capture._stop = clock.event()
-    readers = [CostlyReader(clip, clock, 0.1, is_live=is_live)]
+def play(bench: Bench, readers: list[CostlyReader]) -> None:
+    """Run a capture over readers, one an opening, and stop it behind the last."""
 
     def open_reader() -> Reader:
         if readers:
@@ -434,6 +427,18 @@ def test_a_stream_that_cannot_be_decoded_in_time_is_seen_all_the_same(
 
     bench.capture._open_reader = open_reader
     bench.capture.run()
+
+
+@pytest.mark.parametrize(("is_live", "cause"), [(False, "pacing"), (True, "age")])
+def test_a_stream_that_cannot_be_decoded_in_time_is_seen_all_the_same(
+    tmp_path: Path, log_lines: list[str], cause: str, *, is_live: bool
+) -> None:
+    clip = write_clip(tmp_path / "clip.mp4", 1500, audio=None, key_every=25)
+    clock = PacedClock()
+    bench = Bench(clock=clock, policy=policy(is_live=is_live, realtime=not is_live))
+    bench.capture._stop = clock.event()
+    readers = [CostlyReader(clip, clock, 0.1, is_live=is_live)]
+    play(bench, readers)
     stats = bench.meter.snapshot()
     assert set(stats.dropped) == {cause}
     assert stats.captured == 1500
@@ -454,15 +459,7 @@ def test_a_short_file_that_is_played_over_and_over_a_little_too_slowly_is_seen_f
     bench = Bench(clock=clock, policy=policy(loop=True, realtime=True), takes=10_000)
     bench.capture._stop = clock.event()
     readers = [CostlyReader(clip, clock, 0.044, is_live=False) for _ in range(40)]
-
-    def open_reader() -> Reader:
-        if readers:
-            return readers.pop()
-        bench.capture.stop()
-        raise LOST
-
-    bench.capture._open_reader = open_reader
-    bench.capture.run()
+    play(bench, readers)
     seen = Counter(frame.epoch for frame in bench.frames)
     assert all(seen[epoch] + seen[epoch + 1] >= 25 for epoch in range(38))
     assert clock.now_s < 1.15 * 40 * 2.0

@@ -24,7 +24,7 @@ def crowd(clock: FakeClock, count: int = 16) -> tuple[DecodeShare, list[Member]]
 
 def lowered(share: DecodeShare, clock: FakeClock, level: float) -> None:
     """Let streams be late until so little is decoded."""
-    while share.level() > level:
+    while share._level.part > level:
         clock.advance(2)
         share.note_late()
 

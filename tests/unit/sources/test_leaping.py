@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.crowds import overloaded
 from tests.fakes import FakeClock
 from vidpipe.sources.decodeshare import DecodeShare, Member
 from vidpipe.sources.leaping import Leap
@@ -15,19 +16,6 @@ RATE_FPS = 25
 def decoded(leap: Leap, packets: range, *, key_every: int = 50) -> list[int]:
     """Return which packets are not passed over."""
     return [n for n in packets if not leap.passes_over(n / RATE_FPS, is_key=n % key_every == 0)]
-
-
-def overloaded(clock: FakeClock) -> DecodeShare:
-    """Return what sixteen others share, a tenth of them at once; it stays so for a minute."""
-    share = DecodeShare(clock)
-    crowd = [share.join(lambda: 0) for _ in range(16)]
-    for _ in range(100):
-        clock.advance(2)
-        share.note_late()
-        for one in crowd:
-            one.begins()
-    clock.advance(3)  # none of them is at it any more
-    return share
 
 
 def played(
@@ -146,4 +134,4 @@ def test_a_leap_tells_that_somebody_is_late(clock: FakeClock) -> None:
     clock.advance(10)
     share.join(lambda: 0)
     Leap(share.join(lambda: 0)).begin(0.5)
-    assert share.level() < 1.0
+    assert share._level.part < 1.0

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from tests.crowds import overloaded
 from tests.fakes import FakeClock
 from vidpipe.sources.decodeshare import DecodeShare, Member
 from vidpipe.sources.sieve import Sieve
@@ -39,11 +40,8 @@ def admitted(sieve: Sieve, some: list[Packet]) -> list[int]:
 
 def crowded(clock: FakeClock) -> Member:
     """Return the part of a stream beside others, who are better off and take all places."""
-    share = DecodeShare(clock)
-    others = [share.join(lambda: 0) for _ in range(16)]
-    for _ in range(30):
-        clock.advance(2)
-        share.note_late()
+    share = overloaded(clock)
+    others = list(share._members)
     member = share.join(lambda: 0)
     assert all(one.begins(must=True) for one in others)
     return member
